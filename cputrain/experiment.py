@@ -178,19 +178,21 @@ class Budget:
     Attributes:
         steps: timed optimizer steps in one sample.
         samples: samples that one worker takes.
-        warm_up_steps: most steps spent on getting steady, outside the clock.
+        warm_up_steps, warm_up_s: most steps and seconds spent on getting steady, outside the clock.
         deadline_s: wall-clock seconds that one worker may take in all.
     """
 
     steps: int = 10
     samples: int = 3
     warm_up_steps: int = 30
+    warm_up_s: float = 3.0
     deadline_s: int = 300
 
     def __post_init__(self) -> None:
         for name in ("steps", "samples", "deadline_s"):
             _whole(self, name, 1)
         _whole(self, "warm_up_steps", 2)
+        _real(self, "warm_up_s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,13 @@
+"""How far identical experiments lie apart."""
+
+from cputrain import suite
+
+
+class Baseline(suite.Suite):
+    """The baseline six times over (A/A): what differs here is noise."""
+
+    values = ("A", "B", "C", "D", "E", "F")
+    name = "copy"
+
+    def vary(self, base, value):
+        return base

@@ -1,0 +1,124 @@
+"""One cell in one asv process: its worker, its clock and its run record. Standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import statistics
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from cputrain import launch, paths, record
+from cputrain.experiment import Experiment
+from cputrain.launch import CellFailed
+
+
+class Cell:
+    """Runs the samples of one (suite, values) and keeps what they left.
+
+    Attributes:
+        clock_s: grows by the median step time of each sample.
+    """
+
+    def __init__(self, suite: str, values: tuple[Any, ...], experiment: Experiment) -> None:
+        self.suite, self.values, self.experiment = suite, values, experiment
+        self.clock_s = 0.0
+        self.worker: launch.Worker | None = None
+        self.folder = (
+            paths.output_folder(record.machine(), record.mode()) / suite / paths.cell_name(values)
+        )
+        self._open()
+
+    def _open(self) -> None:
+        commit, dirty = record.commit()
+        self.started = time.monotonic()
+        self.record: dict[str, Any] = {
+            "id": uuid.uuid4().hex[:12],
+            "session": record.session(),
+            "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "mode": record.mode(),
+            "status": "ok",
+            "reason": None,
+            "experiment": self.experiment.to_json(),
+            "identity": self.experiment.identity,
+            "machine": record.machine(),
+            "commit": commit,
+            "dirty": dirty,
+            "samples": [],
+        }
+
+    def refuse_if(self, reason: str | None) -> None:
+        """Record that this machine cannot run the cell, and tell asv by NotImplementedError."""
+        if reason is not None:
+            self._close("skipped", reason)
+            raise NotImplementedError(reason)
+
+    def sample(self) -> None:
+        """Take one sample, in a fresh worker where there is none; its step time joins the clock.
+
+        Raises:
+            CellFailed: the worker gave no number. The run record says why.
+        """
+        with self._failing():
+            if self.worker is None:
+                if self.record["samples"]:
+                    self._open()  # asv asked for more samples than the budget has
+                self.worker = launch.Worker(self.experiment, record.request(self.folder))
+                self.record |= self.worker.ready()
+                placement = self.worker.placement
+                self.record["placement"] = {
+                    "cpus": list(placement.cpus),
+                    "threads": placement.threads,
+                }
+            report = self.worker.sample()
+            kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy")
+            self.record["samples"].append({key: report.pop(key) for key in kept})
+            self.record |= report
+            self.clock_s += statistics.median(self.record["samples"][-1]["step_s"])
+
+    def settle(self) -> None:
+        """Write the run record; after the budget's last sample also end the worker."""
+        if self.worker is None:
+            return
+        if len(self.record["samples"]) < self.experiment.budget.samples:
+            self.record["wall_s"] = time.monotonic() - self.started
+            record.save(self.folder, self.suite, self.values, self.record)
+            return
+        with self._failing():
+            self.record |= self.worker.finish()
+        self.worker = None
+        self._close("ok", None)
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except CellFailed as failure:
+            self.worker = None
+            self._close(failure.status, failure.reason)
+            raise
+        except OSError as error:  # the worker could not be started, or the record not written
+            self._close("failed", str(error))
+            raise
+
+    def _close(self, status: str, reason: str | None) -> None:
+        """Write the record for the last time and say so to whoever follows."""
+        self.record |= {"status": status, "reason": reason}
+        self.record["wall_s"] = time.monotonic() - self.started
+        record.save(self.folder, self.suite, self.values, self.record)
+        steps = [s for sample in self.record["samples"] for s in sample["step_s"]]
+        record.announce(
+            {
+                "suite": self.suite,
+                "cell": paths.cell_name(self.values),
+                "status": status,
+                "reason": reason,
+                "step_s": statistics.median(steps) if steps else None,
+                "tokens_per_step": self.experiment.training.tokens_per_step,
+                "disturbed": any(sample["disturbed"] for sample in self.record["samples"]),
+                "wall_s": self.record["wall_s"],
+                "note": self.record.get("note"),
+            }
+        )

@@ -1,0 +1,167 @@
+"""The command line: verbs and flags. Each verb's work is in a module of its own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+from cputrain.machine.reading import MachineError
+
+DESCRIPTION = """\
+Measure how fast this machine's CPU trains small language models, and what changes it.
+
+  python3 bench.py                      every suite, then tables under result/ (the main job)
+  python3 bench.py --quick              a few values of each suite, in minutes
+  python3 bench.py --bench 'SeqLen|Width'
+  python3 bench.py list                 the suites, their values, what this machine skips
+"""
+
+EPILOG = """\
+An interrupted run goes on where it stopped, suite by suite. Read result/README.md
+first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
+asv show, asv publish, asv preview.
+Exit status: 0 all well, 1 some cell or step failed, 2 bad usage.
+"""
+
+
+class UsageError(Exception):
+    """What was asked cannot be: one line says what, where, and what to do. Exit status 2."""
+
+
+class RunError(Exception):
+    """Something failed on the way: one line says what, where, and what to do. Exit status 1."""
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bench.py",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    run = verbs.add_parser("run", help="measure, then write the tables (the default verb)")
+    run.add_argument(
+        "--bench",
+        metavar="REGEX",
+        type=_regex,
+        action="append",
+        help="only cells whose name matches, as asv's: 'SeqLen', 'Width.*512'; may be repeated",
+    )
+    run.add_argument(
+        "--quick",
+        action="store_true",
+        help="ends and middle of each suite, one round; kept apart from full results",
+    )
+    run.add_argument(
+        "--rounds", type=_count, metavar="N", help="fresh workers for each cell (default 2, quick 1)"
+    )
+    run.add_argument(
+        "--budget",
+        type=_positive,
+        metavar="MINUTES",
+        help="leave out suites that are not expected to end in time; the next run takes them up",
+    )
+    run.add_argument(
+        "--fresh", action="store_true", help="start over instead of going on with a stopped run"
+    )
+    run.add_argument(
+        "--offline", action="store_true", help="never touch the network, neither hub nor index"
+    )
+    run.add_argument(
+        "--model-cap",
+        type=_positive,
+        metavar="MB",
+        default=256.0,
+        help="do not keep trained models larger than this (default 256)",
+    )
+    verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
+    verbs.add_parser("export", help="write the tables under result/ again")
+    verbs.add_parser("machine", help="what is recorded about this machine")
+    verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
+    parser.epilog = f"run's flags:\n{_options(run)}\n{EPILOG}"
+    test = verbs.add_parser("test", help="run the project's own tests")
+    test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    return parser
+
+
+def _options(parser: argparse.ArgumentParser) -> str:
+    """The part of a parser's help that lists its options."""
+    return parser.format_help().split("options:\n")[1]
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The verb and its flags; `run` where no verb is given. Bad usage exits with status 2."""
+    words = list(argv)
+    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
+        words.insert(0, "run")
+    return _parser().parse_args(words)
+
+
+def _dispatch(args: argparse.Namespace) -> int:
+    if args.verb == "run":
+        from cputrain.sweep import main as verb
+    elif args.verb == "list":
+        from cputrain.plan import main as verb
+    elif args.verb == "export":
+        from cputrain.exporting import main as verb
+    elif args.verb == "machine":
+        from cputrain.machine.show import main as verb
+    elif args.verb == "doctor":
+        from cputrain.machine.doctor import main as verb
+    else:
+        from cputrain.testing import main as verb
+    return verb(args)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; its exit status."""
+    args = parse(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(args)
+    except (UsageError, MachineError) as error:
+        print(f"bench.py: {error}", file=sys.stderr)
+        return 2
+    except RunError as error:
+        print(f"bench.py: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("bench.py: stopped", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # `bench.py list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"bench.py: {where}{error.strerror or error}", file=sys.stderr)
+        return 2 if isinstance(error, PermissionError) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What is trained on: the corpus, its tokens, and batches of them."""

@@ -1,0 +1,106 @@
+"""Engines: the libraries that train. All start from the same weights and do the same work."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cputrain.experiment import ENGINES, Experiment
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cputrain.data.batches import Batch
+
+    Weights = Mapping[str, np.ndarray]
+
+
+class EngineError(RuntimeError):
+    """What an engine cannot do as asked: one line for people."""
+
+
+class Engine(Protocol):
+    """One model in training. Weights and gradients go by the names of `model.gpt`, float32."""
+
+    name: str
+
+    def train_step(self, batch: Batch) -> float:
+        """Forward, backward and AdamW update; the loss before the update.
+
+        The loss is the mean cross-entropy in nats over the targets that are not ignored.
+
+        Raises:
+            EngineError: compilation failed, or a batch of another shape than the experiment's.
+        """
+
+    def synchronize(self) -> None:
+        """Wait until everything asked for is done."""
+
+    def loss(self, batch: Batch) -> float:
+        """The loss as in `train_step`; nothing changes."""
+
+    def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
+        """The gradient of the loss by every weight; nothing changes."""
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Copies of the present weights."""
+
+    def load_weights(self, weights: Weights) -> None:
+        """Put other weights in place; the optimizer's state stays.
+
+        Raises:
+            EngineError: a name is missing or unknown, or a shape differs.
+        """
+
+    @property
+    def steps_done(self) -> int:
+        """Updates so far, by the optimizer's own counter; the least over all weights."""
+
+    def versions(self) -> dict[str, str]:
+        """Version by library."""
+
+    def readings(self) -> dict[str, Any]:
+        """What the libraries themselves report to be in force."""
+
+    def evidence(self, batch: Batch) -> dict[str, Any]:
+        """What one step really executes, found by profiling one; nothing changes.
+
+        torch gives "ops" (how often each operator of interest ran) and, where compiled,
+        "graphs", "graph_breaks", "recompiles", "backend_called" and "inductor_kernels".
+        """
+
+
+def load(name: str) -> ModuleType:
+    """Import an engine and what it needs; this can take seconds.
+
+    Raises:
+        EngineError: no such engine, or its library is not installed.
+    """
+    if name not in ENGINES:
+        raise EngineError(f"engine = {name!r}: one of {', '.join(ENGINES)} is needed")
+    try:
+        return importlib.import_module(f"cputrain.engines.{name}_")
+    except ImportError as error:
+        raise EngineError(f"the {name} engine cannot be imported: {error}") from error
+
+
+def build(experiment: Experiment, weights: Weights) -> Engine:
+    """The experiment's engine with these initial weights, which it copies.
+
+    Raises:
+        EngineError: the engine cannot be imported, or the weights do not fit the model.
+    """
+    engine: Engine = load(experiment.runtime.engine).build(experiment, weights)
+    return engine
+
+
+def check_weights(expected: Mapping[str, tuple[int, ...]], given: Weights) -> None:
+    """Raise EngineError unless `given` has exactly the expected names and shapes."""
+    for name in expected.keys() | given.keys():
+        shape = tuple(given[name].shape) if name in given else "nothing"
+        if expected.get(name, "nothing") != shape:
+            raise EngineError(
+                f"weight {name}: {shape} given, {expected.get(name, 'nothing')} expected"
+            )

@@ -1,0 +1,29 @@
+"""The `export` verb: the tables, with the suites' own descriptions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from cputrain import paths, plan
+
+if TYPE_CHECKING:
+    from cputrain.results.export import Summary
+
+
+def export() -> Summary:
+    """Write every table and page under result/."""
+    from cputrain.results.export import export as write
+
+    return write(paths.ROOT, {planned.name: planned.description for planned in plan.discover()})
+
+
+def main(args: argparse.Namespace) -> int:
+    """Export, and say what was written."""
+    summary = export()
+    for problem in summary.problems:
+        print(f"problem: {problem}")
+    machines = sorted({row["machine"] for row in summary.rows})
+    print(f"{len(summary.rows)} cells of {len(machines)} machines: {', '.join(machines) or 'none'}")
+    print("tables: result/README.md, result/results.csv, and one CSV for each suite")
+    return 0

@@ -1,0 +1,110 @@
+"""What really applies in the worker, held against what was asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cputrain.experiment import Experiment
+
+
+class NotInForce(RuntimeError):
+    """A setting that does not apply: the message names it, what was asked and what was found."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One setting: what was asked, what was found, and whether that is the same thing."""
+
+    name: str
+    asked: Any
+    found: Any
+    ok: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """For the run record."""
+        return asdict(self)
+
+
+def _same(name: str, asked: Any, found: Any) -> Check:
+    return Check(name, asked, found, asked == found)
+
+
+def require(checks: Iterable[Check]) -> None:
+    """Raise NotInForce for the first check that failed."""
+    for check in checks:
+        if not check.ok:
+            raise NotInForce(f"{check.name}: asked for {check.asked}, found {check.found}")
+
+
+def launch_mask(asked: list[int], found: set[int]) -> Check:
+    """The affinity mask that the interpreter started with, read before anything was imported."""
+    return _same("affinity mask at launch", sorted(asked), sorted(found))
+
+
+def thread_masks(asked: list[int]) -> Check:
+    """Every thread of this process keeps inside the launch mask."""
+    outside = {}
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            mask = os.sched_getaffinity(int(task.name))
+        except ProcessLookupError:
+            continue  # the thread ended while we looked
+        if not mask <= set(asked):
+            outside[task.name] = sorted(mask)
+    return Check("affinity mask of every thread", sorted(asked), outside or "inside", not outside)
+
+
+def preloads(asked: tuple[str, ...], maps: Path = Path("/proc/self/maps")) -> list[Check]:
+    """Each preloaded library is mapped; the loader only warns where it could not load one."""
+    mapped = {line.split()[-1] for line in maps.read_text().splitlines() if "/" in line}
+    checks = []
+    for path in asked:
+        real = str(Path(path).resolve())
+        found = "mapped" if real in mapped or path in mapped else "not mapped"
+        checks.append(_same(f"preload of {path}", "mapped", found))
+    return checks
+
+
+def threads(engine: str, asked: int, readings: dict[str, Any]) -> list[Check]:
+    """The thread counts that the engine's libraries report."""
+    if engine == "torch":
+        return [_same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
+    pools = readings.get("threadpools") or []
+    found = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
+    return [Check("BLAS threads", asked, found, bool(found) and set(found) == {asked})]
+
+
+def busy_threads(asked: int, before: dict[int, int], after: dict[int, int]) -> Check:
+    """Threads that used CPU time over a sample: nanoseconds per thread id before and after."""
+    used = [ns - before.get(thread, 0) for thread, ns in after.items()]
+    found = sum(ns > 0.01 * max(used) for ns in used)
+    return _same("threads that used CPU time", asked, found)
+
+
+def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+    """The attention kernel by the names in a profile of one step."""
+    if experiment.runtime.engine != "torch":
+        return []
+    fused = sum(n for name, n in ops.items() if "flash_attention_for_cpu" in name)
+    asked = experiment.runtime.attention
+    return [_same("attention kernel", asked, "sdpa" if fused else "manual")]
+
+
+def compilation(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    """One graph, no break, nothing recompiled, and the asked backend really ran."""
+    if experiment.runtime.compile == "eager":
+        return []
+    checks = [
+        _same("compiled graphs", 1, evidence.get("graphs")),
+        _same("graph breaks", 0, evidence.get("graph_breaks")),
+        _same("recompiles", 0, evidence.get("recompiles")),
+        _same("compile backend called", True, evidence.get("backend_called")),
+    ]
+    if experiment.runtime.compile == "inductor":
+        kernels = evidence.get("inductor_kernels")
+        checks.append(Check("inductor kernels in the profile", "> 0", kernels, bool(kernels)))
+    return checks

@@ -1,0 +1,287 @@
+"""Start a worker for one experiment, talk to it, and end it and whatever it started.
+
+The settings are applied before the worker's interpreter starts: environment, affinity
+mask, preload. The worker stays in the caller's process group, gets neither its stdout
+nor its stderr, dies with it, and has a wall-clock deadline. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from cputrain import paths
+from cputrain.experiment import Experiment
+from cputrain.machine.memory import available_memory
+from cputrain.machine.topology import TopologyError, read_topology
+from cputrain.model import counts
+from cputrain.parent import dies_with_parent
+
+PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+"""The caller's variables that a worker sees; every other one is set by the experiment or absent."""
+
+MARK = "CPUTRAIN_WORKER"
+STDERR_KEPT = 4000
+PATIENCE_S = 0.25
+
+
+class CellFailed(Exception):
+    """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status = status
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The system part of an experiment, settled for this machine."""
+
+    cpus: tuple[int, ...]
+    threads: int
+
+
+def place(experiment: Experiment) -> Placement:
+    """The affinity mask and thread count that `experiment` means here.
+
+    Raises:
+        TopologyError: more CPUs are asked than this process may use.
+    """
+    topology = read_topology()
+    system = experiment.system
+    cpus = topology.choose(len(topology.cpus) if system.cores is None else system.cores)
+    threads = system.threads or read_topology(allowed=cpus).physical_cores
+    return Placement(cpus, threads)
+
+
+def why_not(experiment: Experiment) -> str | None:
+    """Why this machine cannot run `experiment`, or None where it can."""
+    try:
+        place(experiment)
+    except TopologyError as error:
+        return str(error)
+    compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
+    if experiment.runtime.compile == "inductor" and compiler is None:
+        return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
+    need, free = counts.memory_bytes(experiment).total, available_memory()
+    if need > free:
+        return f"needs about {need / 2**30:.1f} GiB of memory, {free / 2**30:.1f} GiB are free"
+    return None
+
+
+def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
+    """The worker's whole environment: a few of the caller's variables, and the experiment's."""
+    threads = str(placement.threads)
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    env |= {
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "PYTHONPATH": str(paths.PROJECT),
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONHASHSEED": "0",
+        "CPUTRAIN_ROOT": str(paths.ROOT),
+    }
+    if experiment.runtime.compile != "eager":
+        cache = paths.STATE / "compiled" / experiment.identity
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+    if experiment.system.preload:
+        env["LD_PRELOAD"] = ":".join(experiment.system.preload)
+    return env
+
+
+class Worker:
+    """One worker process.
+
+    Args:
+        experiment: what it is to run.
+        request: what else the worker is told (see `cputrain.worker`).
+        command: what to start instead of the worker, for tests of bad workers; the number of
+            the descriptor to answer on is appended.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        request: dict[str, Any],
+        command: Sequence[str] = (sys.executable, "-P", "-m", "cputrain.worker"),
+    ) -> None:
+        self.experiment = experiment
+        self.placement = place(experiment)
+        self.phase = "starting"
+        self.deadline = time.monotonic() + experiment.budget.deadline_s
+        self._mark = uuid.uuid4().hex
+        self._answers = b""
+        self._stderr = b""
+        self._oom_kills = _oom_kills()
+        tie, cpus = dies_with_parent(), self.placement.cpus
+
+        def prepare() -> None:
+            os.sched_setaffinity(0, cpus)
+            tie()
+
+        reading, writing = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [*command, str(writing)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=paths.PROJECT,
+                env={**environment(experiment, self.placement), MARK: self._mark},
+                pass_fds=(writing,),
+                preexec_fn=prepare,
+            )
+        finally:
+            os.close(writing)
+        self._reading: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        os.set_blocking(reading, False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(reading, selectors.EVENT_READ, "answers")
+        self._selector.register(self.process.stdout, selectors.EVENT_READ, "stderr")
+        self._send(
+            {
+                **request,
+                "experiment": experiment.to_json(),
+                "cpus": list(cpus),
+                "threads": self.placement.threads,
+                "launched": time.monotonic(),
+            }
+        )
+
+    def ready(self) -> dict[str, Any]:
+        """Wait until the worker is warm and its settings are in force; its report.
+
+        Raises:
+            CellFailed: it failed, died or ran out of time. The worker is gone then.
+        """
+        return self._answer()
+
+    def sample(self) -> dict[str, Any]:
+        """Train `budget.steps` steps; the worker's report of them. Raises CellFailed."""
+        self._send({"do": "sample"})
+        return self._answer()
+
+    def finish(self) -> dict[str, Any]:
+        """Have the worker save its model and end; its last report. Raises CellFailed."""
+        self._send({"do": "finish"})
+        report = self._answer()
+        try:
+            self.process.wait(timeout=max(0.0, min(10.0, self.deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            report["left_over"] = "the worker did not end by itself and was killed"
+        self.end()
+        return report
+
+    def end(self) -> None:
+        """Kill the worker and every process that it started. Safe to call again."""
+        self.process.kill()
+        self.process.wait()
+        while left := _marked(self._mark):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.005)
+        self._selector.close()
+        for stream in (self._reading, self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return  # it died: the next answer says how
+
+    def _answer(self) -> dict[str, Any]:
+        while True:
+            while b"\n" in self._answers:
+                line, self._answers = self._answers.split(b"\n", 1)
+                message: dict[str, Any] = json.loads(line)
+                if "phase" in message:
+                    self.phase = message["phase"]
+                elif "failed" in message:
+                    self.end()
+                    raise CellFailed(message["failed"], message["reason"])
+                else:
+                    return message
+            died = self.process.poll() is not None
+            self._read(0.0 if died else PATIENCE_S)
+            if died and b"\n" not in self._answers:
+                self.end()
+                raise self._death()
+            if time.monotonic() > self.deadline:
+                self.end()
+                limit = self.experiment.budget.deadline_s
+                raise CellFailed("timed out", f"after {limit} s, while {self.phase}{self._tail()}")
+
+    def _read(self, patience: float) -> None:
+        for key, _ in self._selector.select(patience):
+            try:
+                data = os.read(key.fd, 1 << 16)
+            except BlockingIOError:
+                continue
+            if not data:
+                self._selector.unregister(key.fileobj)
+            elif key.data == "answers":
+                self._answers += data
+            else:
+                self._stderr = (self._stderr + data)[-STDERR_KEPT:]
+
+    def _death(self) -> CellFailed:
+        code = self.process.returncode
+        if code >= 0:
+            what = f"the worker exited with status {code} while {self.phase}"
+            return CellFailed("failed", what + self._tail())
+        name = signal.Signals(-code).name
+        if -code == signal.SIGKILL and _oom_kills() > self._oom_kills:
+            return CellFailed("out of memory", f"killed by the kernel while {self.phase}")
+        return CellFailed("failed", f"killed by {name} while {self.phase}{self._tail()}")
+
+    def _tail(self) -> str:
+        lines = self._stderr.decode(errors="replace").split("\n")
+        kept = [line.strip() for line in lines if line.strip()][-3:]
+        return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes that carry this worker's mark in their environment, wherever they went."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                environ = (folder / "environ").read_bytes()
+            except OSError:
+                continue  # ended meanwhile, or somebody else's
+            if wanted in environ.split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def _oom_kills() -> int:
+    """Processes that the kernel has killed for memory since boot; -1 where it does not say."""
+    try:
+        text = Path("/proc/vmstat").read_text()
+    except OSError:
+        return -1
+    words = text.split()
+    return int(words[words.index("oom_kill") + 1]) if "oom_kill" in words else -1

@@ -1,0 +1,1 @@
+"""This machine: what it is, what it is doing, and its entry in asv's registry."""

@@ -1,0 +1,183 @@
+"""What on this machine will disturb measurements, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cputrain.machine import busy, cpu, facts, memory, noise, quota, reading
+
+CPU = "/sys/devices/system/cpu"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: what was found, and what to do where that is not good."""
+
+    level: Literal["ok", "warn", "unknown"]
+    what: str
+    do: str = ""
+
+
+def findings(root: Path = reading.ROOT, watch_s: float = 1.0) -> list[Finding]:
+    """Everything that is looked at. `watch_s` seconds are spent on watching who uses the CPUs."""
+    found = []
+    for name, look in _LOOKS.items():
+        try:
+            found.append(look(root))
+        except reading.Unknown as error:
+            found.append(Finding("unknown", f"{name}: {error}"))
+    return [*found, *_watch(root, watch_s)]
+
+
+def _governor(root: Path) -> Finding:
+    files = root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+    governors = {reading.text(root, f"/{file.relative_to(root)}") for file in files}
+    if not governors:
+        raise reading.Unknown("no cpufreq here; in a virtual machine the host decides")
+    if governors == {"performance"}:
+        return Finding("ok", "governor: performance")
+    what = f"governor: {', '.join(sorted(governors))}; the clock follows the load"
+    return Finding("warn", what, "sudo cpupower frequency-set -g performance")
+
+
+def _turbo(root: Path) -> Finding:
+    for name, on, off in (
+        (f"{CPU}/intel_pstate/no_turbo", 0, 1),
+        (f"{CPU}/cpufreq/boost", 1, 0),
+    ):
+        try:
+            state = reading.number(root, name)
+        except reading.Unknown:
+            continue
+        if state != on:
+            return Finding("ok", "turbo: off")
+        what = "turbo: on; the clock depends on heat and on how many cores work"
+        return Finding("warn", what, f"echo {off} | sudo tee {name}")
+    raise reading.Unknown("no switch for it here")
+
+
+def _smt(root: Path) -> Finding:
+    whole = cpu.online(root)
+    if len(whole.cpus) == whole.physical_cores:
+        return Finding("ok", f"SMT: none, {len(whole.cpus)} CPUs on as many cores")
+    what = (
+        f"SMT: {len(whole.cpus)} CPUs on {whole.physical_cores} cores; one thread per core is used"
+    )
+    return Finding("ok", what)
+
+
+def _load(root: Path) -> Finding:
+    load = float(reading.text(root, "/proc/loadavg").split()[0])
+    what = f"load: {load:g} over the last minute"
+    if load <= 0.1 * len(os.sched_getaffinity(0)) + 0.1:
+        return Finding("ok", what)
+    return Finding("warn", what, "stop what else is running, or wait a minute")
+
+
+def _quota(root: Path) -> Finding:
+    cpus, allowed = quota.cpu_quota(root), len(os.sched_getaffinity(0))
+    if cpus is None:
+        return Finding("ok", "cgroup quota: none")
+    what = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
+    if cpus >= allowed:
+        return Finding("ok", what)
+    do = f"start under taskset -c 0-{max(1, int(cpus)) - 1}, or lift the quota"
+    return Finding("warn", f"{what}; threads are held back in turns", do)
+
+
+def _around(root: Path) -> Finding:
+    values = facts.static_facts(root)
+    around = [f"{key}: {values[key]}" for key in ("hypervisor", "container")]
+    if values["hypervisor"] in (None, "none"):
+        return Finding("ok", "; ".join(around))
+    what = f"{'; '.join(around)}; other guests may take the CPUs"
+    return Finding("warn", what, "trust samples without steal and run-queue delay, or use a host")
+
+
+def _huge_pages(root: Path) -> Finding:
+    modes = reading.text(root, "/sys/kernel/mm/transparent_hugepage/enabled")
+    mode = modes.partition("[")[2].partition("]")[0] or modes
+    return Finding("ok", f"transparent huge pages: {mode}")
+
+
+def _swap(root: Path) -> Finding:
+    used = memory.meminfo(root, "SwapTotal") - memory.meminfo(root, "SwapFree")
+    if used < 64 << 20:
+        return Finding("ok", "swap: not in use")
+    what = f"swap: {used / 2**30:.1f} GiB in use"
+    return Finding("warn", what, "free memory, then sudo swapoff -a && sudo swapon -a")
+
+
+def _memory(root: Path) -> Finding:
+    free = memory.available_memory(root)
+    what = f"memory: {free / 2**30:.1f} GiB available"
+    if free >= 4 << 30:
+        return Finding("ok", what)
+    return Finding("warn", what, "free some: the largest cells need 4 GiB and are skipped without")
+
+
+def _schedstat(root: Path) -> Finding:
+    reason = noise.read(root).queued_ns
+    if not isinstance(reason, str):
+        return Finding("ok", "run-queue delay: readable")
+    what = f"run-queue delay: {reason}; disturbed samples cannot be told"
+    return Finding("warn", what, "use a kernel with CONFIG_SCHED_INFO")
+
+
+def _compiler(_: Path) -> Finding:
+    found = next((name for name in ("g++", "clang++", "c++") if shutil.which(name)), None)
+    if found:
+        return Finding("ok", f"C++ compiler: {found}")
+    what = "C++ compiler: none; torch.compile's inductor is skipped"
+    return Finding("warn", what, "install g++")
+
+
+_LOOKS: dict[str, Callable[[Path], Finding]] = {
+    "governor": _governor,
+    "turbo": _turbo,
+    "SMT": _smt,
+    "load": _load,
+    "cgroup quota": _quota,
+    "hypervisor, container": _around,
+    "transparent huge pages": _huge_pages,
+    "swap": _swap,
+    "memory": _memory,
+    "run-queue delay": _schedstat,
+    "C++ compiler": _compiler,
+}
+
+
+def _watch(root: Path, seconds: float) -> Iterator[Finding]:
+    """Steal, and other processes that use the CPUs, over some seconds."""
+    start, before = noise.read(root), busy.processes(root)
+    time.sleep(seconds)
+    steal = noise.between(start, noise.read(root))
+    if steal["steal_share"] is None:
+        yield Finding("unknown", f"steal: {steal['steal_share_reason']}")
+    elif steal["steal_share"] > 0.01:
+        what = f"steal: {steal['steal_share']:.0%} of the CPU time went to other guests"
+        yield Finding("warn", what, "measure at another hour, or on another host")
+    else:
+        yield Finding("ok", "steal: none to speak of")
+    heavy = busy.heavy(before, busy.processes(root), seconds)
+    for process in heavy:
+        what = f"process {process.pid} ({process.name}) uses {process.share:.0%} of a CPU"
+        yield Finding("warn", what, "stop it")
+    if not heavy:
+        yield Finding("ok", "other processes: none uses the CPUs")
+
+
+def main(_: argparse.Namespace) -> int:
+    """The `doctor` verb: print every finding, warnings with what to do."""
+    for finding in findings():
+        print(f"{finding.level:8}{finding.what}")
+        if finding.do:
+            print(f"{'':8}-> {finding.do}")
+    return 0

@@ -1,0 +1,62 @@
+"""Memory that a new process may take. Standard library only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cputrain.machine import reading
+
+
+def available_memory(root: Path = reading.ROOT) -> int:
+    """Bytes that can be taken without swapping: the kernel's estimate, or less by a cgroup's limit.
+
+    A cgroup's file cache that it would give back counts as free, as it does in MemAvailable.
+
+    Raises:
+        reading.Unknown: /proc/meminfo does not say.
+    """
+    return min([meminfo(root, "MemAvailable"), *_cgroup_rooms(root)])
+
+
+def meminfo(root: Path, field: str) -> int:
+    """A field of /proc/meminfo in bytes. Raises reading.Unknown."""
+    for line in reading.text(root, "/proc/meminfo").splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if name == field and words and words[0].isdigit():
+            return int(words[0]) * 1024
+    raise reading.Unknown(f"/proc/meminfo: no {field}")
+
+
+def _cgroup_rooms(root: Path) -> list[int]:
+    """What each cgroup around this process still allows, where it has a limit."""
+    try:
+        folders = reading.cgroup_folders(root, "memory")
+    except reading.Unknown:
+        return []
+    rooms = (_room(root, folder) for folder in folders)
+    return [room for room in rooms if room is not None]
+
+
+def _room(root: Path, folder: str) -> int | None:
+    for limit, usage, cache in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        try:
+            # "max" is not a number: no limit here.
+            most = reading.number(root, f"{folder}/{limit}")
+            used = reading.number(root, f"{folder}/{usage}")
+        except reading.Unknown:
+            continue
+        return max(0, most - max(0, used - _stat(root, folder, cache)))
+    return None
+
+
+def _stat(root: Path, folder: str, field: str) -> int:
+    """Bytes in a field of the cgroup's memory.stat; 0 where unknown takes no cache for free."""
+    try:
+        lines = reading.text(root, f"{folder}/memory.stat").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.split()[0] == field)
+    except (reading.Unknown, StopIteration, ValueError, IndexError):
+        return 0

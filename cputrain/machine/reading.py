@@ -1,0 +1,87 @@
+"""Read the kernel's files below a root: a value, or the reason why there is none.
+
+Standard library only. The root is `/`, or a made tree in tests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path("/")
+
+
+class Unknown(Exception):
+    """This machine does not say: the message is the reason, one line without the root."""
+
+
+class MachineError(RuntimeError):
+    """Something about this machine's files that stops the program: one line says what to do."""
+
+
+def text(root: Path, name: str) -> str:
+    """The stripped text of file `name` (absolute, without the root).
+
+    Raises:
+        Unknown: it is not there, may not be read, or is empty.
+    """
+    try:
+        content = (root / name.lstrip("/")).read_text(errors="replace").strip("\0 \t\n")
+    except OSError as error:
+        raise Unknown(f"{name}: {error.strerror or error}") from error
+    if not content:
+        raise Unknown(f"{name}: empty")
+    return content
+
+
+def number(root: Path, name: str) -> int:
+    """The whole number in file `name`. Raises Unknown, also where it is something else."""
+    content = text(root, name)
+    try:
+        return int(content)
+    except ValueError as error:
+        raise Unknown(f"{name}: {content[:40]!r} is not a number") from error
+
+
+def cpu_list(root: Path, name: str) -> tuple[int, ...]:
+    """The CPUs of a list such as "0-3,8" in file `name`, ascending. Raises Unknown."""
+    content = text(root, name)
+    cpus: set[int] = set()
+    try:
+        for part in content.split(","):
+            first, _, last = part.partition("-")
+            cpus.update(range(int(first), int(last or first) + 1))
+    except ValueError as error:
+        raise Unknown(f"{name}: {content[:40]!r} is not a list of CPUs") from error
+    return tuple(sorted(cpus))
+
+
+def cgroup_folders(root: Path, controller: str) -> list[str]:
+    """This process's cgroup folders for `controller`, innermost first, as they are mounted.
+
+    Version 1 where the controller is mounted so, else version 2. In a container the path of
+    /proc/self/cgroup is often not there; then the mount itself is the innermost.
+
+    Raises:
+        Unknown: no cgroup file system has it.
+    """
+    paths: dict[str, str] = {}
+    for line in text(root, "/proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        names, _, path = rest.partition(":")
+        for name in names.split(","):
+            paths[name] = path
+    if controller in paths:
+        mounts = [f"/sys/fs/cgroup/{controller}"]
+        if controller in ("cpu", "cpuacct"):
+            mounts.append("/sys/fs/cgroup/cpu,cpuacct")
+    elif "" in paths:
+        controller, mounts = "", ["/sys/fs/cgroup"]
+    else:
+        mounts = []
+    for mount in mounts:
+        if (root / mount.lstrip("/")).is_dir():
+            inner = Path(paths[controller].lstrip("/"))
+            folders = [f"{mount}/{folder}" for folder in (inner, *inner.parents) if folder.name]
+            there = [folder for folder in folders if (root / folder.lstrip("/")).is_dir()]
+            return [*there, mount]
+    raise Unknown(f"/sys/fs/cgroup: no {controller or 'cgroup'} controller is mounted")

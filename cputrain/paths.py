@@ -1,0 +1,40 @@
+"""Where everything lies in the project folder. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+"""The clone that this code is in."""
+
+ROOT = Path(os.environ.get("CPUTRAIN_ROOT") or PROJECT)
+"""Where data, results and models go; CPUTRAIN_ROOT puts those of a trial run elsewhere."""
+
+BENCHMARKS = Path(os.environ.get("CPUTRAIN_BENCHMARKS") or PROJECT / "benchmarks")
+"""The suites; CPUTRAIN_BENCHMARKS names another folder of that name with trial suites."""
+
+DATA = ROOT / "data"
+OUTPUT = ROOT / "output"
+RESULT = ROOT / "result"
+STATE = ROOT / ".asv"
+
+MODES = ("full", "quick")
+
+
+def cell_name(values: Sequence[object]) -> str:
+    """A cell's folder and label: its values joined by "-", odd characters made "_"."""
+    return "-".join(re.sub(r"[^A-Za-z0-9._+]", "_", str(value)) for value in values)
+
+
+def output_folder(machine: str, mode: str) -> Path:
+    """Where the run records and models of `machine` lie; quick sweeps keep apart from full ones."""
+    folder = OUTPUT / machine
+    return folder / "quick" if mode == "quick" else folder
+
+
+def asv_results(mode: str) -> Path:
+    """asv's results folder of a full or a quick sweep."""
+    return RESULT / ("asv-quick" if mode == "quick" else "asv")

@@ -1,0 +1,185 @@
+"""Which suites and cells there are, which of them a run takes, and how long that will be."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cputrain import launch, paths, suite
+from cputrain.cli import UsageError
+from cputrain.experiment import Experiment
+from cputrain.model import counts
+
+START_S = {"torch": 4.0, "numpy": 2.0}
+COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0}
+ASSUMED_FLOPS = 60e9
+"""Guessed rate of one core, for cells that this machine has not run yet."""
+BETWEEN_SUITES_S = 4.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a suite: what it runs, and why this machine cannot, if so."""
+
+    values: tuple[Any, ...]
+    experiment: Experiment
+    why_not: str | None
+
+    @property
+    def name(self) -> str:
+        """As in tables and folders."""
+        return paths.cell_name(self.values)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One suite and the cells of it that are to run."""
+
+    benchmark: str
+    suite: type[suite.Suite]
+    cells: tuple[Cell, ...]
+
+    @property
+    def name(self) -> str:
+        """The suite's class name."""
+        return self.suite.__name__
+
+    @property
+    def description(self) -> str:
+        """The suite's docstring, in one paragraph."""
+        return " ".join((inspect.getdoc(self.suite) or "").split())
+
+    def asv_name(self, cell: Cell) -> str:
+        """The text that asv matches `--bench` against."""
+        return f"{self.benchmark}({', '.join(repr(value) for value in cell.values)})"
+
+    @property
+    def baseline(self) -> Cell | None:
+        """The first cell that is the baseline experiment."""
+        base = self.suite.base()
+        return next((cell for cell in self.cells if cell.experiment == base), None)
+
+    def pattern(self) -> str:
+        """A regular expression that asv matches with these cells only."""
+        return f"^({'|'.join(re.escape(self.asv_name(cell)) for cell in self.cells)})$"
+
+
+def discover() -> list[Planned]:
+    """Every suite under benchmarks/ with all its cells; the A/A suite first."""
+    parent = str(paths.BENCHMARKS.parent)
+    if parent not in sys.path:
+        sys.path.insert(0, parent)
+    found = []
+    for info in pkgutil.iter_modules([str(paths.BENCHMARKS)]):
+        module = importlib.import_module(f"benchmarks.{info.name}")
+        for name, kind in vars(module).items():
+            if not (isinstance(kind, type) and issubclass(kind, suite.Suite)):
+                continue
+            one = kind()
+            cells = []
+            for values in one.cells():
+                experiment = one.experiment(*values)
+                cells.append(Cell(values, experiment, launch.why_not(experiment)))
+            benchmark = f"{info.name}.{name}.{kind.time_train_steps.__name__}"
+            found.append(Planned(benchmark, kind, tuple(cells)))
+    return sorted(found, key=lambda planned: planned.name != "Baseline")
+
+
+def choose(suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool) -> list[Planned]:
+    """The suites and cells that a run takes.
+
+    Args:
+        suites: all of them.
+        regexes: as asv's --bench: a cell is taken when one of them is found in its name.
+        quick: of each suite the first, middle and last value that run here, and the baseline.
+
+    Raises:
+        UsageError: nothing matches.
+    """
+    chosen = []
+    for planned in suites:
+        cells = planned.cells
+        if quick:
+            here = [cell for cell in cells if cell.why_not is None]
+            wanted = {*here[:1], *here[len(here) // 2 :][:1], *here[-1:], planned.baseline}
+            cells = tuple(cell for cell in cells if cell in wanted)
+        if regexes:
+            names = {cell: planned.asv_name(cell) for cell in cells}
+            cells = tuple(c for c in cells if any(re.search(r, names[c]) for r in regexes))
+        if cells:
+            chosen.append(replace(planned, cells=cells))
+    if not chosen:
+        there = ", ".join(planned.name for planned in suites)
+        raise UsageError(f"no suite matches {' or '.join(regexes or [])!r}; there are {there}")
+    return chosen
+
+
+class Estimate:
+    """Seconds that cells will take: what they took here before, or a guess from their FLOPs."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._known: dict[str, float] = {}
+        for folder in folders:
+            for path in sorted(folder.glob("*/*/run.json")):
+                try:
+                    workers = json.loads(path.read_text())["workers"]
+                except (OSError, ValueError, KeyError):
+                    continue  # export names broken records; a guess will do here
+                done = [w["wall_s"] for w in workers if w.get("status") == "ok" and "wall_s" in w]
+                if done:
+                    self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
+
+    def cell_s(self, planned: Planned, cell: Cell) -> float:
+        """Seconds of one worker of `cell`."""
+        if cell.why_not is not None:
+            return 0.5
+        known = self._known.get(f"{planned.name}/{cell.name}")
+        return guess_s(cell.experiment) if known is None else known
+
+    def suite_s(self, planned: Planned, rounds: int) -> float:
+        """Seconds of a whole suite."""
+        cells = sum(self.cell_s(planned, cell) for cell in planned.cells)
+        return BETWEEN_SUITES_S + rounds * cells
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether this machine has run nothing yet."""
+        return not self._known
+
+
+def guess_s(experiment: Experiment) -> float:
+    """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
+    placement = launch.place(experiment)
+    step = counts.flops_per_step(experiment).total / ASSUMED_FLOPS
+    step /= min(placement.threads, len(placement.cpus))
+    budget = experiment.budget
+    steps = 1 + 2 + budget.steps * budget.samples
+    warm_up = min(6 * step, max(budget.warm_up_s, 2 * step))
+    runtime = experiment.runtime
+    return START_S[runtime.engine] + COMPILE_S[runtime.compile] + steps * step + warm_up
+
+
+def main(args: argparse.Namespace) -> int:
+    """The `list` verb."""
+    for planned in discover():
+        print(f"{planned.name}  ({', '.join(planned.suite.param_names)})")
+        print(f"    {planned.description}")
+        here = [str(cell.name) for cell in planned.cells if cell.why_not is None]
+        print(f"    runs here: {', '.join(here) or 'nothing'}")
+        reasons: dict[str, list[str]] = {}
+        for cell in planned.cells:
+            if cell.why_not is not None:
+                reason = cell.why_not.removesuffix(f", not {cell.name}")
+                reasons.setdefault(reason, []).append(cell.name)
+        for reason, names in reasons.items():
+            print(f"    skipped: {', '.join(names)}: {reason}")
+    return 0

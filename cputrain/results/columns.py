@@ -1,0 +1,133 @@
+"""The columns of the tables, and what a cell's workers say for each."""
+
+from __future__ import annotations
+
+import statistics
+import types
+import typing
+from typing import Any
+
+import polars as pl
+
+from cputrain import experiment
+from cputrain.results.records import Worker, steps
+from cputrain.results.rows import Cell
+
+Row = dict[str, Any]
+"""One cell: a value, or None where unknown, for every column."""
+
+
+def _field_types() -> dict[str, pl.DataType]:
+    """Every experiment field by its own name, with the type that it has in a table."""
+    plain = {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean()}
+    found: dict[str, pl.DataType] = {}
+    for part in experiment.PARTS.values():
+        for name, kind in typing.get_type_hints(part).items():
+            is_union = isinstance(kind, types.UnionType)
+            kinds = [k for k in typing.get_args(kind) if k is not type(None)] if is_union else [kind]
+            found[name] = plain.get(kinds[0], pl.String())
+    return found
+
+
+FIELDS = _field_types()
+
+SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("machine", "suite", "value"), pl.String()),
+    **FIELDS,
+    **dict.fromkeys(("mode", "status", "reason"), pl.String()),
+    **dict.fromkeys(("workers", "steps", "samples"), pl.Int64()),
+    **dict.fromkeys(("step_s", "step_s_low", "step_s_high", "step_s_min"), pl.Float64()),
+    **dict.fromkeys(("tokens_per_s", "gflop_per_s", "mfu"), pl.Float64()),
+    "peak_rss_bytes": pl.Int64(),
+    **dict.fromkeys(("first_loss", "last_loss"), pl.Float64()),
+    **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
+    "above_noise": pl.Boolean(),
+    "disturbed_samples": pl.Int64(),
+    **dict.fromkeys(("first_step_s", "outside_s"), pl.Float64()),
+    **dict.fromkeys(("n_params", "flops_per_step"), pl.Int64()),
+    **dict.fromkeys(("data_source", "data_fingerprint"), pl.String()),
+    **dict.fromkeys(("torch", "numpy", "python", "commit", "dirty"), pl.String()),
+    **dict.fromkeys(("session", "started"), pl.String()),
+}
+
+
+def row(cell: Cell, peaks: dict[str, float]) -> Row:
+    """A cell's row; what needs other cells (intervals, effects) is left None.
+
+    Args:
+        cell: the cell.
+        peaks: measured fp32 matmul FLOP/s of its machine, by number of threads.
+    """
+    found: Row = dict.fromkeys(SCHEMA)
+    found |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
+    found |= {"mode": cell.mode, "status": cell.status, "reason": cell.reason}
+    found |= {"step_s": cell.step_s, "commit": cell.commit}
+    given = {k: v for part in cell.experiment.values() for k, v in part.items()}
+    found |= {name: _plain(name, given[name]) for name in FIELDS if name in given}
+    if cell.workers:
+        found |= _provenance(cell.workers[-1])
+    if cell.workers and cell.ok:
+        found |= _measured(cell.workers)
+        found |= _rates(cell.workers[-1], found["step_s"], peaks)
+    return found
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A field's value in the type of its column; lists are joined by colons, as PATH is."""
+    if value is None:
+        return None
+    if FIELDS[name] == pl.String():
+        return ":".join(map(str, value)) if isinstance(value, list) else str(value)
+    return float(value) if FIELDS[name] == pl.Float64() else int(value)
+
+
+def _provenance(last: Worker) -> Row:
+    versions, data = last.get("versions") or {}, last.get("data") or {}
+    return {
+        **{name: versions.get(name) for name in ("torch", "numpy", "python")},
+        "data_source": data.get("source"),
+        "data_fingerprint": data.get("fingerprint"),
+        "dirty": " ".join(last.get("dirty") or []),
+        "session": last["session"],
+        "started": last.get("started"),
+        "first_loss": last.get("first_loss"),
+        "last_loss": last.get("last_loss"),
+    }
+
+
+def _measured(workers: tuple[Worker, ...]) -> Row:
+    every = [steps(worker) for worker in workers]
+    peak_rss = [worker["peak_rss_bytes"] for worker in workers if "peak_rss_bytes" in worker]
+    samples = [sample for worker in workers for sample in worker["samples"]]
+    firsts = [w["phases"]["first_step_s"] for w in workers if "first_step_s" in w.get("phases", {})]
+    outside = [
+        worker["wall_s"] - sum(steps(worker)) - worker["phases"].get("import_s", 0.0)
+        for worker in workers
+        if "wall_s" in worker and "phases" in worker
+    ]
+    return {
+        "workers": len(workers),
+        "samples": len(samples),
+        "steps": sum(map(len, every)),
+        "step_s": statistics.median(map(statistics.median, every)),
+        "step_s_min": min(map(min, every)),
+        "disturbed_samples": sum(bool(sample.get("disturbed")) for sample in samples),
+        "peak_rss_bytes": max(peak_rss, default=None),
+        "first_step_s": statistics.median(firsts) if firsts else None,
+        "outside_s": statistics.median(outside) if outside else None,
+    }
+
+
+def _rates(last: Worker, step_s: float, peaks: dict[str, float]) -> Row:
+    """Rates by the executed FLOPs; mfu only over a peak measured with as many threads."""
+    counts, placement = last["counts"], last["placement"]
+    rate = counts["flops_per_step"] / step_s
+    peak = peaks.get(str(min(placement["threads"], len(placement["cpus"]))))
+    return {
+        "tokens_per_s": counts["tokens_per_step"] / step_s,
+        "gflop_per_s": rate / 1e9,
+        "mfu": rate / peak if peak else None,
+        "n_params": counts.get("n_params"),
+        "flops_per_step": counts["flops_per_step"],
+    }
+

@@ -1,0 +1,221 @@
+"""The main job: every planned suite through asv, one asv call each, then the tables."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from cputrain import asvenv, lock, paths, plan, record
+from cputrain.atomic import write_json
+from cputrain.cli import RunError
+from cputrain.progress import Progress
+
+PATIENCE_S = 0.5
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a sweep has come; kept in a file so that a stopped one can go on."""
+
+    path: Path
+    wanted: dict[str, Any]
+    session: str
+    done: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> State:
+        """The state of the stopped sweep that wanted the same, or of a new one."""
+        try:
+            kept = json.loads(path.read_text())
+        except (FileNotFoundError, ValueError):
+            kept = {}
+        if not fresh and kept.get("wanted") == wanted and not kept.get("finished"):
+            return cls(path, wanted, kept["session"], tuple(kept["done"]))
+        stamp = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
+        return cls(path, wanted, f"{stamp}-{os.getpid()}")
+
+    def after(self, suite: str) -> State:
+        """The state once `suite` is done, written down."""
+        new = State(self.path, self.wanted, self.session, (*self.done, suite))
+        new.save()
+        return new
+
+    def save(self, finished: bool = False) -> None:
+        """Write it down."""
+        kept = {"wanted": self.wanted, "session": self.session, "done": list(self.done)}
+        write_json(self.path, {**kept, "finished": finished})
+
+
+class Sweep:
+    """Runs planned suites one after the other.
+
+    Args:
+        asv: how asv is called.
+        suites: what is to run.
+        rounds: fresh workers for each cell.
+        state: how far it is.
+        progress: prints.
+        env: what the workers' side is told, as environment variables.
+    """
+
+    def __init__(
+        self,
+        asv: asvenv.Asv,
+        suites: list[plan.Planned],
+        rounds: int,
+        state: State,
+        progress: Progress,
+        env: dict[str, str],
+    ) -> None:
+        self.asv, self.suites, self.rounds = asv, suites, rounds
+        self.state, self.progress = state, progress
+        self.events = paths.STATE / "events.jsonl"
+        self.env = {
+            **env,
+            "CPUTRAIN_ROOT": str(paths.ROOT),
+            "CPUTRAIN_BENCHMARKS": str(paths.BENCHMARKS),
+            "CPUTRAIN_SESSION": state.session,
+            "CPUTRAIN_MACHINE": asv.machine,
+            "CPUTRAIN_MODE": asv.mode,
+            "CPUTRAIN_EVENTS": str(self.events),
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def run(self, until: float | None, estimate: plan.Estimate) -> list[str]:
+        """Run every suite that is not done; the names of those left out for lack of time.
+
+        Args:
+            until: `time.monotonic()` after which no suite may be expected to end, or None.
+            estimate: how long suites take.
+        """
+        left_out = []
+        for planned in self.suites:
+            if planned.name in self.state.done:
+                continue
+            expected = estimate.suite_s(planned, self.rounds)
+            if until is not None and time.monotonic() + expected > until:
+                left_out.append(planned.name)
+                continue
+            self.one(planned)
+            self.state = self.state.after(planned.name)
+        self.state.save(finished=not left_out)
+        return left_out
+
+    def one(self, planned: plan.Planned) -> None:
+        """Run one suite through asv and print its cells as they come.
+
+        Raises:
+            RunError: asv itself failed; a failed cell is not that.
+        """
+        self.events.write_text("")
+        self.progress.suite(planned)
+        words = ["--bench", planned.pattern(), "--record-samples"]
+        words += ["--attribute", f"rounds={self.rounds}"]
+        self.process = self.asv.start(planned.name, words, self.env)
+        with self.events.open() as events:
+            while self.process.poll() is None:
+                self._follow(events)
+                try:
+                    self.process.wait(PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    continue
+            self._follow(events)
+        status, self.process = self.process.returncode, None
+        self.progress.suite_done()
+        if status not in (0, 2):  # 2: some cell failed, and asv has said so in its results
+            raise RunError(f"asv stopped in {planned.name}: {self.asv.log_tail(planned.name)}")
+
+    def _follow(self, events: Any) -> None:
+        for line in events:
+            self.progress.event(json.loads(line))
+
+    def stop(self) -> None:
+        """Kill asv; its processes and the worker die with it."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+def _wanted(args: argparse.Namespace, rounds: int, suites: list[plan.Planned]) -> dict[str, Any]:
+    """What makes two sweeps the same one."""
+    commit, dirty = record.commit()
+    cells = {p.name: [c.experiment.identity for c in p.cells] for p in suites}
+    return {"commit": commit, "dirty": dirty, "bench": args.bench, "rounds": rounds, "cells": cells}
+
+
+def main(args: argparse.Namespace) -> int:
+    """The `run` verb; 1 where some cell failed."""
+    from cputrain import exporting
+    from cputrain.machine import registry
+
+    mode = "quick" if args.quick else "full"
+    rounds = args.rounds or (1 if args.quick else 2)
+    suites = plan.choose(plan.discover(), args.bench, args.quick)
+    held = lock.hold()
+    registered = registry.register()
+    machine = registered.name
+    progress = Progress(rounds)
+    progress.say(registered.note or "")
+    asv = asvenv.Asv(mode, machine)
+    state = State.open(
+        paths.STATE / f"sweep-{mode}.json", _wanted(args, rounds, suites), args.fresh
+    )
+    estimate = plan.Estimate([paths.output_folder(machine, m) for m in paths.MODES])
+    todo = [planned for planned in suites if planned.name not in state.done]
+    progress.begin(machine, suites, todo, estimate, built=asv.is_built(record.commit()[0] or ""))
+    if state.done:
+        progress.say(
+            f"going on where the last run stopped: {len(state.done)} of {len(suites)} suites are "
+            "done (--fresh starts over)"
+        )
+    until = time.monotonic() + 60 * args.budget if args.budget else None
+    env = {
+        "CPUTRAIN_OFFLINE": "1" if args.offline else "0",
+        "CPUTRAIN_MODEL_CAP": str(int(args.model_cap * 1e6)),
+    }
+    state.save()
+    sweep = Sweep(asv, suites, rounds, state, progress, env)
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        sweep.stop()
+        progress.close()
+        print("bench.py: stopped; what is done is kept, the next run goes on", file=sys.stderr)
+        os._exit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    try:
+        prepare(asv, suites, args.offline, progress)
+        left_out = sweep.run(until, estimate)
+    finally:
+        progress.close()
+        held.close()
+    summary = exporting.export()
+    progress.end(summary, machine, suites, left_out)
+    return 1 if progress.failed else 0
+
+
+def prepare(
+    asv: asvenv.Asv, suites: list[plan.Planned], offline: bool, progress: Progress
+) -> None:
+    """asv's environment, the data, and this machine's matmul peak."""
+    if not asv.is_built(record.commit()[0] or ""):
+        progress.say("asv builds its environment from requirements.txt (first time: 1-2 minutes, 2 GB)")
+    asv.build(offline)
+    python = asv.python()
+    cells = [cell for p in suites for cell in p.cells if cell.why_not is None]
+    sizes = sorted({cell.experiment.model.vocab_size for cell in cells})
+    words = ["cputrain.data", "--root", str(paths.DATA), *(["--offline"] if offline else [])]
+    for size in sizes:
+        words += ["--vocab-size", str(size)]
+    progress.say(asvenv.in_environment(python, words, "preparing the data"))

@@ -1,0 +1,63 @@
+"""The clock around optimizer steps, and the rule that says when warm-up is over."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Clock = Callable[[], int]
+"""Nanoseconds that only grow, like `time.perf_counter_ns`."""
+
+WINDOW = 3
+TOLERANCE = 0.05
+
+
+def is_steady(step_s: list[float]) -> bool:
+    """Whether the last `WINDOW` steps took what the `WINDOW` before took, by their medians.
+
+    Args:
+        step_s: seconds of each step so far, oldest first; the first step of a worker, which
+            allocates and may compile, does not belong in it.
+    """
+    if len(step_s) < 2 * WINDOW:
+        return False
+    before = statistics.median(step_s[-2 * WINDOW : -WINDOW])
+    now = statistics.median(step_s[-WINDOW:])
+    return abs(now / before - 1) <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What warming up took: seconds of each step, and whether the step time became steady."""
+
+    step_s: list[float]
+    steady: bool
+
+
+def timed(step: Callable[[], object], steps: int, clock: Clock = time.perf_counter_ns) -> list[float]:
+    """Run `step` exactly `steps` times; the seconds of each."""
+    seconds = []
+    for _ in range(steps):
+        start = clock()
+        step()
+        seconds.append((clock() - start) / 1e9)
+    return seconds
+
+
+def warm_up(
+    step: Callable[[], object],
+    most_steps: int,
+    most_s: float,
+    clock: Clock = time.perf_counter_ns,
+) -> WarmUp:
+    """Run `step` until it is steady, or `most_steps` or `most_s` seconds are spent; twice at least."""
+    seconds: list[float] = []
+    while len(seconds) < most_steps:
+        seconds += timed(step, 1, clock)
+        if is_steady(seconds):
+            return WarmUp(seconds, steady=True)
+        if sum(seconds) >= most_s and len(seconds) >= 2:
+            break
+    return WarmUp(seconds, steady=False)

@@ -1,0 +1,105 @@
+"""What the doctor finds on made machines."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cputrain.machine import busy, doctor
+
+
+def found(root, what):
+    (one,) = (f for f in doctor.findings(root, watch_s=0.0) if f.what.startswith(what))
+    return one
+
+
+def test_a_server_that_will_disturb(server):
+    assert found(server.root, "governor: powersave").level == "warn"
+    turbo = found(server.root, "turbo: on")
+    assert turbo.level == "warn" and "intel_pstate/no_turbo" in turbo.do and "echo 1" in turbo.do
+    assert "16 CPUs on 8 cores" in found(server.root, "SMT").what
+    assert found(server.root, "load: 12.5").level == "warn"
+    assert found(server.root, "swap: 4.0 GiB").level == "warn"
+    assert found(server.root, "memory: 128.0 GiB").level == "ok"
+    assert found(server.root, "transparent huge pages: always").level == "ok"
+    assert found(server.root, "hypervisor: none").level == "ok"
+    assert found(server.root, "run-queue delay").level == "warn"
+
+
+def test_a_server_made_quiet(server):
+    cpu = "/sys/devices/system/cpu"
+    server.put({f"{cpu}/cpu{id}/cpufreq/scaling_governor": "performance" for id in range(16)})
+    server.put({f"{cpu}/intel_pstate/no_turbo": 1, "/proc/loadavg": "0.00 0 0 1/2 3"})
+    server.put({"/sys/fs/cgroup/user.slice/job/cpu.max": "max 100000"})
+    server.put({"/proc/self/task/1/schedstat": "1 2 3"})
+    for what in ("governor: performance", "turbo: off", "load: 0", "cgroup quota: none"):
+        assert found(server.root, what).level == "ok"
+    assert found(server.root, "run-queue delay").level == "ok"
+
+
+def test_boost_of_other_drivers(server):
+    (server.root / "sys/devices/system/cpu/intel_pstate/no_turbo").unlink()
+    server.put({"/sys/devices/system/cpu/cpufreq/boost": 1})
+    assert "echo 0" in found(server.root, "turbo: on").do
+    server.put({"/sys/devices/system/cpu/cpufreq/boost": 0})
+    assert found(server.root, "turbo: off").level == "ok"
+
+
+def test_a_quota_below_the_mask(server, monkeypatch):
+    monkeypatch.setattr(doctor.os, "sched_getaffinity", lambda _: set(range(4)))
+    finding = found(server.root, "cgroup quota: 1.5 CPUs")
+    assert finding.level == "warn" and finding.do
+    monkeypatch.setattr(doctor.os, "sched_getaffinity", lambda _: {0})
+    assert found(server.root, "cgroup quota: 1.5 CPUs").level == "ok"
+
+
+def test_a_machine_that_says_hardly_anything_is_unknown_and_not_ok(bare):
+    for what in ("governor", "turbo", "SMT", "cgroup quota", "swap", "memory", "steal"):
+        assert found(bare.root, f"{what}: ").level == "unknown"
+    assert found(bare.root, "hypervisor: unnamed").level == "warn"
+
+
+def test_no_compiler(server, monkeypatch):
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
+    finding = found(server.root, "C++ compiler: none")
+    assert finding.level == "warn" and "install" in finding.do
+
+
+def test_every_finding_is_one_line_and_every_warning_says_what_to_do(server, bare):
+    for finding in doctor.findings(server.root, watch_s=0.0):
+        assert "\n" not in finding.what + finding.do
+        assert bool(finding.do) == (finding.level == "warn")
+
+
+def test_busy_processes():
+    before = {1: ("init", 5.0), 2: ("make (x)", 1.0), 3: ("sh", 1.0)}
+    after = {1: ("init", 5.001), 2: ("make (x)", 2.5), 3: ("sh", 1.2), 4: ("new", 9.0)}
+    found = busy.heavy(before, after, seconds=1.0)
+    assert [(one.pid, one.name) for one in found] == [(2, "make (x)"), (3, "sh")]
+    assert found[0].share == pytest.approx(1.5)
+    assert busy.heavy(before, before, seconds=0.0) == []
+
+
+def test_a_busy_process_is_seen_here():
+    rival = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        time.sleep(0.1)
+        before = busy.processes()
+        time.sleep(0.4)
+        pids = [one.pid for one in busy.heavy(before, busy.processes(), 0.4)]
+    finally:
+        rival.kill()
+        rival.wait()
+    assert rival.pid in pids
+
+
+def test_the_verb_prints_what_to_do_below_each_warning(monkeypatch, capsys):
+    made = [doctor.Finding("ok", "a: fine"), doctor.Finding("warn", "b: not", "mend it")]
+    monkeypatch.setattr(doctor, "findings", lambda: made)
+    assert doctor.main(None) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "ok      a: fine",
+        "warn    b: not",
+        "        -> mend it",
+    ]

@@ -1,0 +1,148 @@
+"""Noise: what the kernel counted between two readings, and why where it did not count."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from cputrain.machine import noise, reading
+
+
+def threads(tree, delays):
+    for thread, (on_cpu, queued) in delays.items():
+        tree.put({f"/proc/self/task/{thread}/schedstat": f"{on_cpu} {queued} 7"})
+
+
+@pytest.fixture
+def machine(tree):
+    threads(tree, {1: (100, 0), 2: (50, 40)})
+    cpus = sorted(os.sched_getaffinity(0))
+    one = "100 0 0 900 0 0 0 {steal} 0 0"
+
+    def stat(steal):
+        lines = [f"cpu{id} {one.format(steal=steal)}" for id in cpus]
+        return "\n".join(
+            ["cpu 1 1 1 1 1 1 1 1 1 1", *lines, "cpu4095 0 0 0 1 0 0 0 9 0 0", "intr 1"]
+        )
+
+    tree.put({"/proc/stat": stat(0), "/proc/loadavg": "0.25 0 0 1/2 3"})
+    tree.put({"/proc/self/cgroup": "0::/job", "/sys/fs/cgroup/job/cpu.stat": "throttled_usec 10"})
+    tree.stat = stat
+    noise._cpu_stats.cache_clear()
+    return tree
+
+
+def test_what_happened_in_between(machine):
+    before = noise.read(machine.root)
+    threads(machine, {1: (200, 3_000_000), 3: (9, 2_000_000)})
+    machine.put({"/proc/stat": machine.stat(1000)})
+    machine.put({"/sys/fs/cgroup/job/cpu.stat": "nr_throttled 1\nthrottled_usec 500010"})
+    (machine.root / "proc/self/task/2/schedstat").unlink()
+    after = noise.read(machine.root)
+    found = noise.between(before, after)
+    # Thread 1 waited 3 ms, thread 3 is new and waited 2 ms, thread 2 is gone.
+    assert found["run_queue_share"] * (after.wall_ns - before.wall_ns) == pytest.approx(5e6)
+    assert found["steal_share"] == pytest.approx(1.0)
+    assert found["throttled_s"] == pytest.approx(0.5)
+    assert found["load_1m"] == 0.25
+    assert not [key for key in found if key.endswith("_reason")]
+
+
+def test_unknown_is_none_with_a_reason_and_never_zero(tree):
+    noise._cpu_stats.cache_clear()
+    found = noise.between(noise.read(tree.root), noise.read(tree.root))
+    for key in ("run_queue_share", "steal_share", "throttled_s", "load_1m"):
+        assert found[key] is None
+        assert found[f"{key}_reason"] and "\n" not in found[f"{key}_reason"]
+    assert found["minor_faults"] >= 0
+
+
+def test_a_cgroup_of_version_1(machine):
+    noise._cpu_stats.cache_clear()
+    machine.put(
+        {
+            "/proc/self/cgroup": "1:cpu,cpuacct:/docker/9",
+            "/sys/fs/cgroup/cpu,cpuacct/docker/9/cpu.stat": "throttled_time 2500000000",
+            "/sys/fs/cgroup/cpu,cpuacct/cpu.stat": "nr_periods 0",
+        }
+    )
+    assert noise.read(machine.root).throttled_s == pytest.approx(2.5)
+
+
+def test_cpu_time_by_thread(machine):
+    assert noise.cpu_time_by_thread(machine.root) == {1: 100, 2: 50}
+
+
+def test_cpu_time_by_thread_without_schedstat(tree):
+    fields = " ".join(str(n) for n in range(3, 53))
+    tree.put({"/proc/self/task/7/stat": f"7 (a ) b) {fields}"})
+    assert noise.cpu_time_by_thread(tree.root) == {7: (14 + 15) * noise.TICK_NS}
+
+
+def test_no_threads_to_read_is_a_reason(tree):
+    with pytest.raises(reading.Unknown):
+        noise.cpu_time_by_thread(tree.root)
+
+
+def test_a_reading_can_be_written_as_json():
+    json.dumps(noise.between(noise.read(), noise.read()), allow_nan=False)
+
+
+def test_a_reading_is_cheap():
+    noise.read()
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        noise.read()
+        times.append(time.perf_counter() - start)
+    assert sorted(times)[10] < 1e-3
+
+
+def test_threads_that_work_are_seen_here():
+    stop = threading.Event()
+    idle = threading.Thread(target=stop.wait)
+    idle.start()
+    before = noise.cpu_time_by_thread()
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        pass
+    after = noise.cpu_time_by_thread()
+    stop.set()
+    idle.join()
+    assert after[threading.get_native_id()] - before[threading.get_native_id()] > 2e7
+    assert after[idle.native_id] - before.get(idle.native_id, 0) < 1e7
+
+
+RIVAL = """
+import os, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+parent = os.getpid()
+if (rival := os.fork()) == 0:
+    end = time.monotonic() + 1
+    while os.getppid() == parent and time.monotonic() < end:
+        pass
+    os._exit(0)
+from cputrain.machine import noise
+before = noise.read()
+end = time.monotonic() + 0.4
+while time.monotonic() < end:
+    pass
+found = noise.between(before, noise.read())
+os.kill(rival, 9)
+os.waitpid(rival, 0)
+print(found["run_queue_share"], found["involuntary_switches"])
+"""
+
+
+def test_a_rival_on_our_cpu_is_told():
+    command = [sys.executable, "-c", RIVAL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    share, switches = done.stdout.split()
+    if share == "None":
+        pytest.skip("this kernel has no schedstat")
+    assert float(share) > 0.05
+    assert int(switches) > 0

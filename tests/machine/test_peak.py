@@ -1,0 +1,85 @@
+"""The measured peak: the best of many readings, and the file that keeps it."""
+
+import functools
+import json
+import subprocess
+import sys
+
+import pytest
+
+from cputrain.machine import peak
+from cputrain.machine.reading import MachineError
+
+
+class Bench:
+    """A clock and products that take made times: n^3 units, slowed by each reading's factor."""
+
+    def __init__(self, rate, factors=(1.0,)):
+        self.now, self.rate, self.factors = 0.0, rate, factors
+        self.runs = {}
+
+    def clock(self):
+        return self.now
+
+    def product(self, n):
+        def run():
+            count = self.runs[n] = self.runs.get(n, 0) + 1
+            self.now += 2 * n**3 / self.rate * self.factors[count % len(self.factors)]
+
+        return run
+
+
+def test_the_best_reading_counts():
+    bench = Bench(1e12, factors=(3.0, 1.25, 1.0, 2.0))
+    assert peak.best_rate(bench.product, clock=bench.clock) == pytest.approx(1e12)
+    assert set(bench.runs) == set(peak.SIZES)
+    assert bench.now < 2 * peak.SECONDS
+
+
+def test_a_slow_machine_is_not_kept_waiting():
+    bench = Bench(1e8)
+    assert peak.best_rate(bench.product, clock=bench.clock) == pytest.approx(1e8)
+    assert set(bench.runs) == {512}
+
+
+def test_measurements_are_merged(tmp_path):
+    path = tmp_path / "machine" / "machine.json"
+    assert peak.read(path) == {}
+    peak.merge(path, {"date": "a", "fp32_matmul_flops": {"2": 2.0, "10": 9.0}})
+    path.write_text(json.dumps({**peak.read(path), "bandwidth": 7}))
+    whole = peak.merge(path, {"date": "b", "fp32_matmul_flops": {"1": 1.0, "2": 2.5}})
+    assert whole == peak.read(path)
+    assert whole["fp32_matmul_flops"] == {"1": 1.0, "2": 2.5, "10": 9.0}
+    assert list(whole["fp32_matmul_flops"]) == ["1", "2", "10"]
+    assert (whole["date"], whole["bandwidth"]) == ("b", 7)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"fp32_matmul_flops": 3}'])
+def test_a_damaged_file_is_one_line(tmp_path, content):
+    path = tmp_path / "machine.json"
+    path.write_text(content)
+    with pytest.raises(MachineError, match="delete it") as caught:
+        peak.merge(path, {"fp32_matmul_flops": {"1": 1.0}})
+    assert str(path) in str(caught.value)
+    assert path.read_text() == content
+
+
+def test_the_program_measures(monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    quick = functools.partial(peak.best_rate, seconds=0.2, sizes=(128, 256))
+    monkeypatch.setattr(peak, "best_rate", quick)
+    threads = torch.get_num_threads()
+    try:
+        assert peak.main(["--threads", "1"]) == 0
+    finally:
+        torch.set_num_threads(threads)
+    found = json.loads(capsys.readouterr().out)
+    assert 1e9 < found["fp32_matmul_flops"]["1"] < 1e13
+    assert found["date"].endswith("+00:00") and found["torch"]
+
+
+@pytest.mark.parametrize("threads", ["0", "5000", "x"])
+def test_bad_usage(threads):
+    command = [sys.executable, "-m", "cputrain.machine.peak", "--threads", threads]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2 and "--threads" in done.stderr

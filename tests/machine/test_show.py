@@ -1,0 +1,34 @@
+"""What the `machine` verb prints."""
+
+import pytest
+
+from cputrain.machine import facts, peak, registry, show
+from cputrain.machine.reading import MachineError
+
+
+def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
+    lines = show.lines(server.root, tmp_path)
+    assert lines[0].split() == ["machine", registry.machine_name(server.root)]
+    assert {line.split()[0] for line in lines} > set(facts.KEYS)
+    (speed,) = (line for line in lines if line.startswith("memory_speed"))
+    assert "unknown (" in speed
+    assert "not measured yet" in lines[-1]
+
+
+def test_a_machine_that_says_nothing(tree, tmp_path):
+    assert len(show.lines(tree.root, tmp_path)) == len(facts.KEYS) + 3
+
+
+def test_measured_peaks(server, tmp_path):
+    path = tmp_path / registry.machine_name(server.root) / "machine.json"
+    peak.merge(path, {"date": "d", "fp32_matmul_flops": {"1": 1.14e11, "2": 2.2e11}})
+    assert show.lines(server.root, tmp_path)[-1].startswith("peak_2_threads")
+    assert "220.0 GFLOP/s" in show.lines(server.root, tmp_path)[-1]
+    path.write_text("{")
+    with pytest.raises(MachineError):
+        show.lines(server.root, tmp_path)
+
+
+def test_the_verb(capsys):
+    assert show.main(None) == 0
+    assert "kernel" in capsys.readouterr().out

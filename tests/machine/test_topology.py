@@ -1,0 +1,83 @@
+"""Which CPUs share a core, and in which order they are given out."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cputrain.machine.topology import Cpu, Topology, TopologyError, read_topology
+
+
+def test_a_server(server):
+    topology = read_topology(server.root, range(16))
+    assert topology.note is None
+    assert topology.physical_cores == 8
+    assert topology.cpus[0] == Cpu(0, 0, 0, 0)
+    assert topology.cpus[12] == Cpu(12, 4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "n, cpus",
+    [
+        (1, (0,)),
+        (4, (0, 1, 2, 3)),
+        (6, (0, 1, 2, 3, 4, 5)),
+        (8, tuple(range(8))),
+        (10, (*range(8), 8, 9)),
+        (16, tuple(range(16))),
+    ],
+)
+def test_cores_come_first_package_by_package_then_siblings(server, n, cpus):
+    assert read_topology(server.root, range(16)).choose(n) == cpus
+
+
+def test_packages_come_one_after_the_other_where_numbers_alternate(tree):
+    for id in range(4):
+        tree.put({f"/sys/devices/system/cpu/cpu{id}/topology/physical_package_id": id % 2})
+        tree.put({f"/sys/devices/system/cpu/cpu{id}/topology/thread_siblings_list": id})
+    assert read_topology(tree.root, range(4)).choose(2) == (0, 2)
+
+
+def test_a_mask_of_siblings_alone(server):
+    topology = read_topology(server.root, {1, 9, 12})
+    assert topology.physical_cores == 2
+    assert topology.choose(2) == (1, 12)
+    with pytest.raises(TopologyError, match=r"^4 CPUs asked, only 3 allowed$"):
+        topology.choose(4)
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_no_cpus_are_refused(server, n):
+    with pytest.raises(TopologyError):
+        read_topology(server.root, range(16)).choose(n)
+
+
+def test_a_machine_that_does_not_say(bare):
+    topology = read_topology(bare.root, {0, 1, 5})
+    assert topology.physical_cores == 3
+    assert topology.cpus[2] == Cpu(5, 5, 0, None)
+    assert topology.note is not None and "any CPU" in topology.note
+    assert topology.choose(2) == (0, 1)
+
+
+def test_one_cpu_that_does_not_say_is_named(server):
+    (server.root / "sys/devices/system/cpu/cpu3/topology/core_cpus_list").write_text("x\n")
+    topology = read_topology(server.root, range(16))
+    assert topology.note is not None and "CPU 3" in topology.note
+
+
+def test_this_machine_and_this_mask():
+    topology = read_topology()
+    assert {cpu.id for cpu in topology.cpus} == os.sched_getaffinity(0)
+    assert 1 <= topology.physical_cores <= len(topology.cpus)
+
+
+@given(st.sets(st.integers(0, 15), min_size=1), st.data())
+def test_a_choice_never_doubles_up_while_a_core_is_free(allowed, data):
+    topology = Topology(tuple(Cpu(id, id % 8, id % 8 // 4, None) for id in sorted(allowed)))
+    n = data.draw(st.integers(1, len(allowed)))
+    chosen = topology.choose(n)
+    assert len(set(chosen)) == n and set(chosen) <= allowed and list(chosen) == sorted(chosen)
+    cores = {id % 8 for id in chosen}
+    assert len(cores) == min(n, topology.physical_cores)

@@ -1,0 +1,122 @@
+"""Trial sweeps: the real program, asv and workers, with results and a home of their own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cputrain import paths
+
+SUITES = '''
+"""Trial suites."""
+
+from cputrain import suite
+
+
+def small(base, **changes):
+    return base.but(n_layer=1, n_embd=64, seq_len=32, steps=3, warm_up_steps=2, **changes)
+
+
+class First(suite.Suite):
+    """Sizes."""
+
+    values = (1, 2)
+    name = "batch_size"
+
+    def vary(self, base, value):
+        return small(base, batch_size=value)
+
+
+class Second(suite.Suite):
+    """Seeds."""
+
+    values = (1, 2)
+    name = "seed"
+
+    def vary(self, base, value):
+        return small(base, seed=value)
+
+
+class Bad(suite.Suite):
+    """One value for each way to give no number, and a good one after them."""
+
+    values = ("preload", "slow", "huge", "good")
+
+    def vary(self, base, value):
+        if value == "preload":
+            return small(base, preload=("/nowhere/lib.so",))
+        if value == "slow":
+            return small(base, deadline_s=1, learning_rate=0.0)
+        if value == "huge":
+            return small(base, cores=4096)
+        return small(base)
+'''
+
+
+class Trial:
+    """One folder for results and home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.suites = folder / "benchmarks"
+        self.suites.mkdir()
+        (self.suites / "__init__.py").write_text("")
+        (self.suites / "trial.py").write_text(SUITES)
+        self.env = {
+            **os.environ,
+            "HOME": str(folder),
+            "CPUTRAIN_ROOT": str(folder),
+            "CPUTRAIN_BENCHMARKS": str(self.suites),
+            "PYTHONPATH": str(paths.PROJECT),
+        }
+
+    def start(self, *words: str) -> subprocess.Popen:
+        return subprocess.Popen(
+            [sys.executable, "-m", "cputrain.cli", *words],
+            cwd=paths.PROJECT,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *words: str) -> tuple[int, str]:
+        process = self.start("run", "--offline", "--rounds", "1", *words)
+        out, _ = process.communicate(timeout=300)
+        return process.returncode, out
+
+    @property
+    def output(self) -> Path:
+        (machine,) = (self.folder / "output").iterdir()
+        return machine
+
+    def record(self, cell: str) -> dict:
+        return json.loads((self.output / cell / "run.json").read_text())
+
+    def wait_for(self, pattern: str, process: subprocess.Popen) -> None:
+        end = time.monotonic() + 120
+        while not list(self.folder.glob(pattern)):
+            assert process.poll() is None and time.monotonic() < end, process.stdout.read()
+            time.sleep(0.05)
+
+    def processes(self) -> list[int]:
+        """Processes of this trial's workers and asv, wherever they went."""
+        wanted = f"CPUTRAIN_ROOT={self.folder}".encode()
+        found = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                try:
+                    if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                        found.append(int(folder.name))
+                except OSError:
+                    continue
+        return found
+
+
+@pytest.fixture
+def trial(tmp_path):
+    return Trial(tmp_path)

@@ -1,0 +1,54 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from cputrain import atomic
+
+
+def test_writing_replaces_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "new" / "file.json"
+    atomic.write_json(path, {"a": 1})
+    atomic.write_json(path, {"a": 2})
+    assert path.read_text() == '{\n "a": 2\n}\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file.json"
+    atomic.write_json(path, [1])
+    with pytest.raises(ValueError):
+        atomic.write_json(path, float("nan"))
+    with pytest.raises(TypeError):
+        atomic.write_json(path, object())
+    assert path.read_text() == "[\n 1\n]\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+WRITE_FOR_EVER = """
+import sys
+from pathlib import Path
+from cputrain.atomic import write_bytes
+print("writing", flush=True)
+n = 0
+while True:
+    n = (n + 1) % 256
+    write_bytes(Path(sys.argv[1]), bytes([n]) * 300_000)
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
+    path = tmp_path / "file"
+    for _ in range(5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE
+        )
+        writer.stdout.readline()
+        while not path.exists():
+            pass
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        data = path.read_bytes()
+        assert len(data) == 300_000 and len(set(data)) == 1

@@ -1,0 +1,62 @@
+import subprocess
+import sys
+
+import pytest
+
+from cputrain import cli
+
+
+@pytest.mark.parametrize(
+    ("words", "verb"),
+    [([], "run"), (["--quick"], "run"), (["run", "--rounds", "3"], "run"), (["list"], "list")],
+)
+def test_run_is_the_verb_where_none_is_given(words, verb):
+    assert cli.parse(words).verb == verb
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--rounds", "0"], "from 1 to 100"),
+        (["--rounds", "two"], "'two'"),
+        (["--budget", "-5"], "above 0"),
+        (["--budget", "nan"], "above 0"),
+        (["--bench", "("], "not a regular expression"),
+        (["--model-cap", "inf"], "above 0"),
+        (["measure"], "invalid choice"),
+        (["list", "--quick"], "unrecognized"),
+    ],
+)
+def test_bad_usage_is_status_2_and_names_what_is_wrong(words, named, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.parse(words)
+    assert caught.value.code == 2
+    assert named in capsys.readouterr().err
+
+
+def test_help_names_every_verb(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.parse(["--help"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    assert all(v in shown for v in ("run", "list", "export", "machine", "doctor", "test"))
+
+
+HEAVY = """
+import pkgutil, sys
+before = set(sys.modules)
+sys.path.insert(0, ".")
+import benchmarks
+for info in pkgutil.iter_modules(benchmarks.__path__):
+    __import__("benchmarks." + info.name)
+import cputrain.cli
+new = {name.split(".")[0] for name in set(sys.modules) - before}
+print(*sorted(new - set(sys.stdlib_module_names) - {"cputrain", "benchmarks"}))
+"""
+
+
+def test_discovery_imports_the_standard_library_and_us_only():
+    """asv imports benchmarks/ in a fresh interpreter for every cell: torch there costs seconds."""
+    done = subprocess.run([sys.executable, "-c", HEAVY], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []

@@ -1,0 +1,108 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cputrain.experiment import PART_OF, Experiment, ExperimentError
+
+BASELINE = {
+    "model": {"n_layer": 4, "n_embd": 256, "n_head": 4, "mlp_ratio": 4, "vocab_size": 257},
+    "training": {
+        "seq_len": 256,
+        "batch_size": 1,
+        "learning_rate": 1e-3,
+        "beta1": 0.9,
+        "beta2": 0.95,
+        "eps": 1e-8,
+        "weight_decay": 0.1,
+        "rows": 1000,
+        "seed": 0,
+    },
+    "runtime": {"engine": "torch", "compile": "eager", "attention": "sdpa"},
+    "system": {"cores": None, "threads": None, "preload": []},
+    "budget": {
+        "steps": 10,
+        "samples": 3,
+        "warm_up_steps": 30,
+        "warm_up_s": 3.0,
+        "deadline_s": 300,
+    },
+}
+
+
+def test_the_baseline_is_what_every_result_so_far_was_taken_with():
+    """Identities leave defaults out: a changed default needs a new SCHEMA, and breaks this."""
+    assert Experiment().to_json() == BASELINE
+    assert Experiment().identity == "7674a781fc38"
+
+
+@given(
+    seq_len=st.integers(1, 4096),
+    n_head=st.sampled_from([1, 2, 4, 8]),
+    cores=st.one_of(st.none(), st.integers(1, 999)),
+    preload=st.lists(st.just("/lib/a.so"), max_size=2),
+)
+def test_json_goes_there_and_back(seq_len, n_head, cores, preload):
+    experiment = Experiment().but(
+        seq_len=seq_len, n_head=n_head, cores=cores, preload=tuple(preload)
+    )
+    again = Experiment.from_json(json.loads(json.dumps(experiment.to_json())))
+    assert again == experiment
+    assert again.identity == experiment.identity
+
+
+def test_identity_tells_experiments_apart_and_not_how_they_were_made():
+    base = Experiment()
+    assert base.but(seq_len=128).identity != base.identity
+    assert base.but(seq_len=128).but(seq_len=256).identity == base.identity
+    assert base.but(steps=11).identity != base.identity
+
+
+def test_absent_fields_take_their_defaults():
+    assert Experiment.from_json({"training": {"seq_len": 64}}) == Experiment().but(seq_len=64)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"n_head": 3}, ["n_head = 3", "n_embd = 256"]),
+        ({"seq_len": 0}, ["seq_len = 0", "at least 1"]),
+        ({"seq_len": True}, ["seq_len = True"]),
+        ({"batch_size": 1.5}, ["batch_size = 1.5"]),
+        ({"vocab_size": 256}, ["vocab_size = 256", "257"]),
+        ({"learning_rate": float("nan")}, ["learning_rate = nan"]),
+        ({"engine": "tensorflow"}, ["engine = 'tensorflow'", "torch, numpy"]),
+        ({"engine": "numpy"}, ["attention = 'sdpa'", "numpy engine"]),
+        ({"engine": "numpy", "attention": "manual", "compile": "inductor"}, ["compile"]),
+        ({"preload": ("lib.so",)}, ["preload = 'lib.so'", "absolute"]),
+        ({"preload": ("/a b.so",)}, ["preload"]),
+        ({"n_layers": 4}, ["n_layers = 4", "no such field", "n_layer"]),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name_value_and_rule(changes, named):
+    with pytest.raises(ExperimentError) as caught:
+        Experiment().but(**changes)
+    assert all(word in str(caught.value) for word in named), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        {"models": {}},
+        {"model": 4},
+        {"model": {"seq_len": 4}},
+        {"model": {"n_layer": "4"}},
+        {"system": {"threads": 0}},
+    ],
+)
+def test_bad_json_is_refused_in_one_line(data):
+    with pytest.raises(ExperimentError) as caught:
+        Experiment.from_json(data)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_two_parts_share_a_field_name():
+    assert len(PART_OF) == sum(len(fields) for fields in BASELINE.values())

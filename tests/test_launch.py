@@ -1,0 +1,179 @@
+"""Bad workers of every kind: each must end as a reason, in time, with nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cputrain import launch
+from cputrain.experiment import Experiment
+from cputrain.launch import CellFailed, Worker
+from cputrain.machine.topology import TopologyError
+
+QUICK = Experiment().but(deadline_s=20)
+PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readline(); "
+
+
+def worker(code, experiment=QUICK):
+    return Worker(experiment, {}, command=(sys.executable, "-c", PREAMBLE + code))
+
+
+def failure(code, experiment=QUICK):
+    with pytest.raises(CellFailed) as caught:
+        worker(code, experiment).ready()
+    return caught.value
+
+
+def test_a_worker_that_exits_says_so_with_its_last_words():
+    failed = failure("print('about to give up', file=sys.stderr); sys.exit(3)")
+    assert failed.status == "failed"
+    assert "exited with status 3" in failed.reason and "about to give up" in failed.reason
+
+
+def test_a_worker_that_exits_with_status_0_has_failed_too():
+    assert "exited with status 0" in failure("sys.exit(0)").reason
+
+
+def test_a_worker_that_segfaults_is_named_by_its_signal():
+    failed = failure("os.write(fd, b'{\"phase\": \"in the first step\"}\\n'); os.kill(os.getpid(), 11)")
+    assert failed.status == "failed"
+    assert "killed by SIGSEGV while in the first step" in failed.reason
+
+
+def test_a_worker_that_hangs_is_killed_at_its_own_deadline():
+    start = time.monotonic()
+    failed = failure("print('still here'); sys.stdout.flush(); time.sleep(600)", QUICK.but(deadline_s=1))
+    assert failed.status == "timed out"
+    assert "after 1 s" in failed.reason and "still here" in failed.reason
+    assert time.monotonic() - start < 10
+
+
+def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
+    code = "[os.write(2, b'x' * 65536) for _ in range(2000)]; os.write(fd, b'{\"ready\": true}\\n'); input()"
+    flooding = worker(code)
+    assert flooding.ready() == {"ready": True}
+    assert len(flooding._stderr) <= launch.STDERR_KEPT
+    flooding.end()
+
+
+def test_half_an_answer_is_no_answer():
+    assert "exited with status 0" in failure("os.write(fd, b'{\"ready\": tr')").reason
+
+
+GRANDCHILD = (
+    "import subprocess; p = subprocess.Popen(['sleep', '600'], start_new_session=True, "
+    "pass_fds=(fd,)); print(p.pid, flush=True); "
+)
+
+
+def grandchild_of(failed):
+    return int(failed.reason.split("words: ")[1])
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_grandchild_that_holds_the_pipes_neither_hangs_us_nor_lives_on():
+    start = time.monotonic()
+    failed = failure(GRANDCHILD + "sys.exit(4)")
+    assert "exited with status 4" in failed.reason
+    assert time.monotonic() - start < 10
+    assert not is_running(grandchild_of(failed))
+
+
+LAUNCHER = """
+import sys
+from cputrain.experiment import Experiment
+from cputrain.launch import Worker
+code = "import sys, time; sys.stdin.readline(); time.sleep(600)"
+w = Worker(Experiment(), {}, command=(sys.executable, "-c", code))
+print(w.process.pid, flush=True)
+w.ready()
+"""
+
+
+def test_a_worker_dies_with_its_launcher():
+    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER], stdout=subprocess.PIPE)
+    pid = int(launcher.stdout.readline())
+    assert is_running(pid)
+    os.kill(launcher.pid, signal.SIGKILL)
+    launcher.wait()
+    end = time.monotonic() + 5
+    while is_running(pid) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not is_running(pid)
+
+
+TELL = (
+    "answer = {'cpus': sorted(os.sched_getaffinity(0)), 'env': dict(os.environ), "
+    "'out': os.readlink('/proc/self/fd/1'), 'pgid': os.getpgid(0)}; "
+    "os.write(fd, json.dumps(answer).encode() + b'\\n'); input()"
+)
+
+
+def told(experiment=QUICK):
+    telling = worker(TELL, experiment)
+    answer = telling.ready()
+    telling.end()
+    return answer
+
+
+def test_the_affinity_mask_is_in_force_and_does_not_leak_into_the_next_experiment():
+    here = sorted(os.sched_getaffinity(0))
+    assert told(QUICK.but(cores=1))["cpus"] == here[:1]
+    assert told(QUICK)["cpus"] == here
+    assert sorted(os.sched_getaffinity(0)) == here
+
+
+def test_the_caller_s_settings_do_not_leak_in(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_PROC_BIND", "MALLOC_ARENA_MAX"):
+        monkeypatch.setenv(name, "7")
+    env = told(QUICK.but(threads=1))["env"]
+    assert env["OMP_NUM_THREADS"] == env["MKL_NUM_THREADS"] == "1"
+    assert "OMP_PROC_BIND" not in env and "MALLOC_ARENA_MAX" not in env and "LD_PRELOAD" not in env
+
+
+def test_asv_s_output_is_out_of_the_worker_s_reach_and_asv_can_kill_its_group():
+    answer = told()
+    assert answer["out"].startswith("pipe:") and answer["out"] != os.readlink("/proc/self/fd/1")
+    assert answer["pgid"] == os.getpgid(0)
+
+
+def test_threads_are_the_physical_cores_of_the_mask():
+    assert launch.place(QUICK.but(cores=1)).threads == 1
+    assert launch.place(QUICK.but(cores=1, threads=5)).threads == 5
+
+
+def test_more_cores_than_allowed_is_a_reason_not_a_smaller_mask():
+    asked = len(os.sched_getaffinity(0)) + 1
+    with pytest.raises(TopologyError):
+        launch.place(QUICK.but(cores=asked))
+    assert str(asked) in launch.why_not(QUICK.but(cores=asked))
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_starts():
+    reason = launch.why_not(QUICK.but(n_embd=65536, n_head=64, n_layer=96))
+    assert "GiB of memory" in reason
+    assert launch.why_not(QUICK) is None
+
+
+def test_inductor_without_a_compiler_is_a_reason(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "C++ compiler" in launch.why_not(QUICK.but(compile="inductor"))
+    assert launch.why_not(QUICK) is None
+
+
+def test_ending_twice_is_safe():
+    ended = worker(TELL)
+    ended.end()
+    ended.end()
+    assert json.dumps(ended.process.returncode) == "-9"

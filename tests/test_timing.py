@@ -1,0 +1,69 @@
+import pytest
+
+from cputrain import timing
+
+
+class FakeClock:
+    """A clock that the steps move: each takes the next of `seconds`."""
+
+    def __init__(self, seconds):
+        self.now, self.seconds, self.steps = 0, iter(seconds), 0
+
+    def __call__(self):
+        return self.now
+
+    def step(self):
+        self.now += round(next(self.seconds) * 1e9)
+        self.steps += 1
+
+
+def test_timed_runs_exactly_the_asked_steps_and_times_each():
+    clock = FakeClock([0.5, 0.25, 0.125, 9.0])
+    assert timing.timed(clock.step, 3, clock) == [0.5, 0.25, 0.125]
+    assert clock.steps == 3
+
+
+def test_time_between_steps_is_not_counted():
+    clock = FakeClock([1.0, 1.0])
+
+    def step():
+        clock.step()
+
+    first = timing.timed(step, 1, clock)
+    clock.now += 10**9
+    assert first + timing.timed(step, 1, clock) == [1.0, 1.0]
+
+
+def test_warm_up_ends_when_two_windows_agree():
+    falling = [9.0, 5.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    clock = FakeClock(falling)
+    warm = timing.warm_up(clock.step, most_steps=30, most_s=100, clock=clock)
+    assert warm.steady
+    # The window before has to have settled too: two of its three steps took 1.0.
+    assert warm.step_s == falling[:8]
+
+
+def test_one_slow_step_does_not_keep_warm_up_going():
+    clock = FakeClock([1.0, 1.0, 1.0, 1.0, 50.0, 1.0])
+    assert timing.warm_up(clock.step, 30, 1000, clock).steady
+
+
+def test_warm_up_is_capped_by_steps():
+    clock = FakeClock([2.0**-i for i in range(20)])
+    warm = timing.warm_up(clock.step, most_steps=7, most_s=1000, clock=clock)
+    assert not warm.steady and clock.steps == 7
+
+
+def test_warm_up_is_capped_by_seconds_but_takes_two_steps():
+    clock = FakeClock([60.0, 60.0, 60.0])
+    warm = timing.warm_up(clock.step, most_steps=30, most_s=3, clock=clock)
+    assert not warm.steady and clock.steps == 2
+
+
+@pytest.mark.parametrize("change", [1.06, 0.94])
+def test_a_drift_above_the_tolerance_is_not_steady(change):
+    assert not timing.is_steady([1.0] * 3 + [change] * 3)
+
+
+def test_a_drift_within_the_tolerance_is_steady():
+    assert timing.is_steady([1.0] * 3 + [1.04] * 3)
