@@ -67,6 +67,7 @@ class Cell:
                     self._open()  # asv asked for more samples than the budget has
                 self.worker = launch.Worker(self.experiment, record.request(self.folder))
                 self.record |= self.worker.ready()
+                del self.record["ready"]
                 placement = self.worker.placement
                 self.record["placement"] = {
                     "cpus": list(placement.cpus),
@@ -88,6 +89,7 @@ class Cell:
             return
         with self._failing():
             self.record |= self.worker.finish()
+            del self.record["finished"]
         self.worker = None
         self._close("ok", None)
 

@@ -25,6 +25,7 @@ from typing import IO, Any
 from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.machine.memory import available_memory
+from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError, read_topology
 from cputrain.model import counts
 from cputrain.parent import dies_with_parent
@@ -48,9 +49,16 @@ class CellFailed(Exception):
 
 @dataclass(frozen=True)
 class Placement:
-    """The system part of an experiment, settled for this machine."""
+    """The system part of an experiment, settled for this machine.
+
+    Attributes:
+        cpus: the affinity mask.
+        physical_cores: cores that it covers.
+        threads: compute threads.
+    """
 
     cpus: tuple[int, ...]
+    physical_cores: int
     threads: int
 
 
@@ -63,8 +71,8 @@ def place(experiment: Experiment) -> Placement:
     topology = read_topology()
     system = experiment.system
     cpus = topology.choose(len(topology.cpus) if system.cores is None else system.cores)
-    threads = system.threads or read_topology(allowed=cpus).physical_cores
-    return Placement(cpus, threads)
+    cores = read_topology(allowed=cpus).physical_cores
+    return Placement(cpus, cores, system.threads or cores)
 
 
 def why_not(experiment: Experiment) -> str | None:
@@ -76,7 +84,11 @@ def why_not(experiment: Experiment) -> str | None:
     compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
     if experiment.runtime.compile == "inductor" and compiler is None:
         return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
-    need, free = counts.memory_bytes(experiment).total, available_memory()
+    need = counts.memory_bytes(experiment).total
+    try:
+        free = available_memory()
+    except Unknown as unknown:
+        return f"free memory is unknown: {unknown}"
     if need > free:
         return f"needs about {need / 2**30:.1f} GiB of memory, {free / 2**30:.1f} GiB are free"
     return None
@@ -95,6 +107,9 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "CPUTRAIN_ROOT": str(paths.ROOT),
     }
+    if placement.threads > placement.physical_cores:
+        # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
+        env["MKL_DYNAMIC"] = "FALSE"
     if experiment.runtime.compile != "eager":
         cache = paths.STATE / "compiled" / experiment.identity
         env["TORCHINDUCTOR_CACHE_DIR"] = str(cache)

@@ -15,9 +15,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from cputrain import asvenv, lock, paths, plan, record
+from cputrain import asvenv, launch, lock, paths, plan, record
 from cputrain.atomic import write_json
 from cputrain.cli import RunError
+from cputrain.machine import peak
 from cputrain.progress import Progress
 
 PATIENCE_S = 0.5
@@ -219,3 +220,19 @@ def prepare(
     for size in sizes:
         words += ["--vocab-size", str(size)]
     progress.say(asvenv.in_environment(python, words, "preparing the data"))
+    measure_peak(asv.machine, python, cells, progress)
+
+
+def measure_peak(
+    machine: str, python: Path, cells: list[plan.Cell], progress: Progress
+) -> None:
+    """The matmul rate that the cells' thread counts reach here, where it is not known yet."""
+    path = paths.RESULT / machine / "machine.json"
+    places = [launch.place(cell.experiment) for cell in cells]
+    counts = {place.threads for place in places if place.threads <= place.physical_cores}
+    missing = sorted(counts - {int(n) for n in peak.read(path).get(peak.FIELD, {})})
+    if not missing:
+        return
+    progress.say(f"measuring the matmul peak with {', '.join(map(str, missing))} threads")
+    words = ["cputrain.machine.peak", "--threads", *map(str, missing)]
+    peak.merge(path, json.loads(asvenv.in_environment(python, words, "measuring the peak")))

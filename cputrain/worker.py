@@ -157,7 +157,8 @@ class Worker:
                 break
         assert best is not None
         gates.steps(len(self.losses), self.engine.steps_done)
-        inforce.require([inforce.thread_masks(self.request["cpus"])])
+        # `busy` is of the last try: threads do not come and go between tries.
+        inforce.require([inforce.thread_masks(self.request["cpus"]), busy])
         self.say(**best, tries=tries, **self.so_far())
 
     def so_far(self) -> dict[str, Any]:
@@ -258,4 +259,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # taking torch down in good order costs half a second and nobody needs it

@@ -125,9 +125,9 @@ class TorchEngine:
             raise EngineError(f"batch of shape {batch.inputs.shape}: {self._shape} is needed")
         inputs, targets = torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets)
         if not self._compilation:
-            return self._model(inputs, targets)  # type: ignore[no-any-return]
+            return self._model(inputs, targets)
         try:
-            return self._forward(inputs, targets)  # type: ignore[no-any-return]
+            return self._forward(inputs, targets)
         except Exception as error:
             raise _failure(self._backend, error) from error
 
@@ -135,7 +135,7 @@ class TorchEngine:
         """Leave the gradients in the parameters; the loss."""
         loss = self._run(batch)
         try:
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
         except Exception as error:
             if not self._compilation:
                 raise

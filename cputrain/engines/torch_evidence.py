@@ -31,7 +31,8 @@ EAGER_ONLY = ("aten::gelu", "aten::native_layer_norm", "aten::_log_softmax")
 
 def profiled() -> AbstractContextManager[profile]:
     """Profile operators on the CPU; costs some 30 ms."""
-    return profile(activities=[ProfilerActivity.CPU])
+    manager: AbstractContextManager[profile] = profile(activities=[ProfilerActivity.CPU])
+    return manager
 
 
 def operators(found: profile) -> dict[str, int]:

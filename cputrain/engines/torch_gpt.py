@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from cputrain.experiment import Experiment
 
 
-class Attention(nn.Module):
+class Attention(nn.Module):  # type: ignore[misc]
     """Causal self-attention over [B, T, C], by the fused kernel or by hand."""
 
     later: Tensor
@@ -42,7 +42,7 @@ class Attention(nn.Module):
         return cast(Tensor, self.proj(y.transpose(1, 2).reshape(batch, length, width)))
 
 
-class Mlp(nn.Module):
+class Mlp(nn.Module):  # type: ignore[misc]
     """Two layers with the erf form of GELU between."""
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -55,7 +55,7 @@ class Mlp(nn.Module):
         return cast(Tensor, self.proj(F.gelu(self.fc(x))))
 
 
-class Block(nn.Module):
+class Block(nn.Module):  # type: ignore[misc]
     """Pre-norm block (Radford et al. 2019)."""
 
     def __init__(self, experiment: Experiment) -> None:
@@ -72,7 +72,7 @@ class Block(nn.Module):
         return cast(Tensor, x + self.mlp(self.ln_2(x)))
 
 
-class Gpt(nn.Module):
+class Gpt(nn.Module):  # type: ignore[misc]
     """The decoder and its loss. Built on the meta device: weights are put in afterwards."""
 
     def __init__(self, experiment: Experiment) -> None:

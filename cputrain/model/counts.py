@@ -128,9 +128,7 @@ class Memory:
     @property
     def total(self) -> int:
         """All of it."""
-        return (
-            self.parameters + self.gradients + self.optimizer + self.activations + self.framework
-        )
+        return self.parameters + self.gradients + self.optimizer + self.activations + self.framework
 
 
 FRAMEWORK = {"torch": 330_000_000, "numpy": 60_000_000}

@@ -17,6 +17,10 @@ Row = dict[str, Any]
 """One cell: a value, or None where unknown, for every column."""
 
 
+ASKED = {"steps": "steps_per_sample", "samples": "samples_per_worker"}
+"""Fields that give way to a column of what was measured in all."""
+
+
 def _field_types() -> dict[str, pl.DataType]:
     """Every experiment field by its own name, with the type that it has in a table."""
     plain = {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean()}
@@ -25,7 +29,7 @@ def _field_types() -> dict[str, pl.DataType]:
         for name, kind in typing.get_type_hints(part).items():
             is_union = isinstance(kind, types.UnionType)
             kinds = [k for k in typing.get_args(kind) if k is not type(None)] if is_union else [kind]
-            found[name] = plain.get(kinds[0], pl.String())
+            found[ASKED.get(name, name)] = plain.get(kinds[0], pl.String())
     return found
 
 
@@ -62,7 +66,7 @@ def row(cell: Cell, peaks: dict[str, float]) -> Row:
     found |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
     found |= {"mode": cell.mode, "status": cell.status, "reason": cell.reason}
     found |= {"step_s": cell.step_s, "commit": cell.commit}
-    given = {k: v for part in cell.experiment.values() for k, v in part.items()}
+    given = {ASKED.get(k, k): v for part in cell.experiment.values() for k, v in part.items()}
     found |= {name: _plain(name, given[name]) for name in FIELDS if name in given}
     if cell.workers:
         found |= _provenance(cell.workers[-1])
@@ -77,7 +81,7 @@ def _plain(name: str, value: Any) -> Any:
     if value is None:
         return None
     if FIELDS[name] == pl.String():
-        return ":".join(map(str, value)) if isinstance(value, list) else str(value)
+        return (":".join(map(str, value)) or None) if isinstance(value, list) else str(value)
     return float(value) if FIELDS[name] == pl.Float64() else int(value)
 
 
@@ -87,7 +91,7 @@ def _provenance(last: Worker) -> Row:
         **{name: versions.get(name) for name in ("torch", "numpy", "python")},
         "data_source": data.get("source"),
         "data_fingerprint": data.get("fingerprint"),
-        "dirty": " ".join(last.get("dirty") or []),
+        "dirty": " ".join(last.get("dirty") or []) or None,
         "session": last["session"],
         "started": last.get("started"),
         "first_loss": last.get("first_loss"),

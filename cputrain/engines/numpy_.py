@@ -1,0 +1,94 @@
+"""NumPy: forward, backward and AdamW by hand. The reference that other engines are held to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from cputrain.engines import check_weights
+from cputrain.engines.numpy_adamw import AdamW
+from cputrain.engines.numpy_gpt import NumpyGpt
+from cputrain.experiment import Experiment
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Weights
+
+
+class NumpyEngine:
+    """See `cputrain.engines.Engine`. Matrix products run on NumPy's BLAS, the rest on one thread.
+
+    Args:
+        experiment: the sizes and AdamW's settings.
+        weights: initial weights, copied.
+        dtype: float64 is for checking gradients.
+    """
+
+    name = "numpy"
+
+    def __init__(
+        self, experiment: Experiment, weights: Weights, dtype: DTypeLike = np.float32
+    ) -> None:
+        self._gpt = NumpyGpt(experiment, dtype)
+        self.load_weights(weights)
+        self._optimizer = AdamW(self._gpt.flat_weights, experiment.training)
+
+    def train_step(self, batch: Batch) -> float:
+        """One optimizer step."""
+        loss = self._gpt.forward(batch)
+        self._gpt.backward(batch)
+        self._optimizer.step(self._gpt.flat_gradients)
+        return loss
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def loss(self, batch: Batch) -> float:
+        """The loss."""
+        return self._gpt.forward(batch)
+
+    def gradients(self, batch: Batch) -> dict[str, ndarray]:
+        """Copies of the gradients."""
+        self._gpt.forward(batch)
+        self._gpt.backward(batch)
+        return {name: array.copy() for name, array in self._gpt.gradients.items()}
+
+    def weights(self) -> dict[str, ndarray]:
+        """Copies of the weights, float32."""
+        return {name: array.astype(np.float32) for name, array in self._gpt.weights.items()}
+
+    def load_weights(self, weights: Weights) -> None:
+        """Copy `weights` in place."""
+        mine = self._gpt.weights
+        check_weights({name: array.shape for name, array in mine.items()}, weights)
+        for name, array in mine.items():
+            array[...] = weights[name]
+
+    @property
+    def steps_done(self) -> int:
+        """Updates that AdamW counted."""
+        return self._optimizer.steps
+
+    def versions(self) -> dict[str, str]:
+        """NumPy."""
+        return {"numpy": np.__version__}
+
+    def readings(self) -> dict[str, Any]:
+        """The thread pools of the loaded libraries, and the instruction sets NumPy found."""
+        from threadpoolctl import threadpool_info
+
+        simd = np.show_config(mode="dicts")["SIMD Extensions"]
+        return {"threadpools": threadpool_info(), "simd": simd.get("found", [])}
+
+    def evidence(self, batch: Batch) -> dict[str, Any]:
+        """Nothing: what runs is what this file says."""
+        return {"ops": {}}
+
+
+def build(experiment: Experiment, weights: Weights) -> NumpyEngine:
+    """The engine of this experiment; see `cputrain.engines.build`."""
+    return NumpyEngine(experiment, weights)

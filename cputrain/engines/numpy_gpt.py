@@ -1,0 +1,177 @@
+"""The GPT decoder by hand in NumPy: forward and backward pass."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy import ndarray
+
+from cputrain.data.batches import IGNORE
+from cputrain.engines import EngineError
+from cputrain.engines import numpy_ops as ops
+from cputrain.experiment import Experiment
+from cputrain.model.gpt import weight_shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from cputrain.data.batches import Batch
+
+ALIGN = 16
+"""Elements to which each tensor starts aligned in its flat array."""
+
+
+class NumpyGpt:
+    """Weights, gradients and working arrays of one model.
+
+    Attributes:
+        weights, gradients: arrays by name, views of the flat ones.
+        flat_weights, flat_gradients: all tensors one after the other, gaps filled with 0.
+    """
+
+    def __init__(self, experiment: Experiment, dtype: DTypeLike) -> None:
+        self._model, training = experiment.model, experiment.training
+        self._batch, self._length = training.batch_size, training.seq_len
+        self._dtype = np.dtype(dtype)
+        shapes = weight_shapes(experiment)
+        sizes = [-(-math.prod(shape) // ALIGN) * ALIGN for shape in shapes.values()]
+        starts = np.cumsum([0, *sizes])
+
+        def views(flat: ndarray) -> dict[str, ndarray]:
+            return {
+                name: flat[start : start + math.prod(shape)].reshape(shape)
+                for (name, shape), start in zip(shapes.items(), starts[:-1], strict=True)
+            }
+
+        self.flat_weights = np.zeros(sum(sizes), self._dtype)
+        self.flat_gradients = np.zeros_like(self.flat_weights)
+        self.weights, self.gradients = views(self.flat_weights), views(self.flat_gradients)
+        self._arrays: dict[str, ndarray] = {}
+
+    def forward(self, batch: Batch) -> float:
+        """The loss; leaves in the working arrays what the backward pass needs."""
+        self._check(batch)
+        shape, width = (self._batch, self._length), self._model.n_embd
+        rows, hidden = self._batch * self._length, self._model.mlp_ratio * width
+        x = self._array("x", rows, width)
+        np.take(self.weights["wte"], batch.inputs.reshape(-1), axis=0, out=x, mode="clip")
+        by_sequence = x.reshape(*shape, width)
+        by_sequence += self.weights["wpe"]
+        for i in range(self._model.n_layer):
+            x += self._attention(self._norm(x, f"h.{i}.ln_1"), f"h.{i}.attn")
+            mlp = f"h.{i}.mlp"
+            before = self._array("hidden", rows, hidden)
+            self._linear(self._norm(x, f"h.{i}.ln_2"), f"{mlp}.fc", before)
+            after, slope = (self._array(f"{mlp}.{s}", rows, hidden) for s in ("after", "slope"))
+            ops.gelu(before, after, slope)
+            x += self._linear(after, f"{mlp}.proj", self._array("branch", rows, width))
+        logits = self._array("logits", rows, self._model.vocab_size)
+        np.matmul(self._norm(x, "ln_f"), self.weights["wte"].T, out=logits)
+        return ops.cross_entropy(logits, batch.targets.reshape(-1), IGNORE)
+
+    def backward(self, batch: Batch) -> None:
+        """All gradients, from what the forward pass left."""
+        dlogits = self._arrays["logits"]
+        rows, width = self._arrays["x"].shape
+        np.matmul(dlogits.T, self._arrays["ln_f.y"], out=self.gradients["wte"])
+        dx = np.matmul(dlogits, self.weights["wte"], out=self._array("d.x", rows, width))
+        self._norm_backward(dx, "ln_f")
+        branch = self._array("branch", rows, width)
+        for i in reversed(range(self._model.n_layer)):
+            mlp, after = f"h.{i}.mlp", self._arrays[f"h.{i}.mlp.after"]
+            dhidden = self._linear_backward(dx, after, f"{mlp}.proj", self._arrays["hidden"])
+            dhidden *= self._arrays[f"{mlp}.slope"]
+            self._linear_backward(dhidden, self._arrays[f"h.{i}.ln_2.y"], f"{mlp}.fc", branch)
+            dx += self._norm_backward(branch, f"h.{i}.ln_2")
+            inner = self._arrays[f"h.{i}.ln_1.y"]
+            self._attention_backward(dx, inner, f"h.{i}.attn", branch)
+            dx += self._norm_backward(branch, f"h.{i}.ln_1")
+        np.sum(dx.reshape(self._batch, self._length, width), axis=0, out=self.gradients["wpe"])
+        ops.add_rows(self.gradients["wte"], batch.inputs.reshape(-1), dx)
+
+    def _check(self, batch: Batch) -> None:
+        """Raise EngineError for another shape than the experiment's, or ids without a row."""
+        shape, rows = (self._batch, self._length), self._model.vocab_size
+        if batch.inputs.shape != shape or batch.targets.shape != shape:
+            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
+        counted = batch.targets[batch.targets != IGNORE]
+        for ids in (batch.inputs, counted):
+            if ids.size and not (0 <= ids.min() and ids.max() < rows):
+                raise EngineError(
+                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
+                )
+
+    def _array(self, name: str, *shape: int) -> ndarray:
+        """A working array that is kept from step to step."""
+        if name not in self._arrays:
+            self._arrays[name] = np.empty(shape, self._dtype)
+        return self._arrays[name]
+
+    def _linear(self, x: ndarray, layer: str, out: ndarray) -> ndarray:
+        """out = x @ weight.T + bias."""
+        np.matmul(x, self.weights[f"{layer}.weight"].T, out=out)
+        out += self.weights[f"{layer}.bias"]
+        return out
+
+    def _linear_backward(self, dy: ndarray, x: ndarray, layer: str, dx: ndarray) -> ndarray:
+        """Write the gradients of the layer and of its input x."""
+        np.matmul(dy.T, x, out=self.gradients[f"{layer}.weight"])
+        np.sum(dy, axis=0, out=self.gradients[f"{layer}.bias"])
+        return np.matmul(dy, self.weights[f"{layer}.weight"], out=dx)
+
+    def _norm(self, x: ndarray, layer: str) -> ndarray:
+        """Layer norm; keeps what its backward pass needs."""
+        rows, width = x.shape
+        y, normed = self._array(f"{layer}.y", rows, width), self._array(f"{layer}.n", rows, width)
+        weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
+        ops.layer_norm(x, weight, bias, y, normed, self._array(f"{layer}.scale", rows, 1))
+        return y
+
+    def _norm_backward(self, dy: ndarray, layer: str) -> ndarray:
+        """Turn dy into dx in place and write the gradients of the layer."""
+        normed, scale = self._arrays[f"{layer}.n"], self._arrays[f"{layer}.scale"]
+        gradients = self.gradients[f"{layer}.weight"], self.gradients[f"{layer}.bias"]
+        ops.layer_norm_backward(dy, self.weights[f"{layer}.weight"], normed, scale, *gradients)
+        return dy
+
+    def _heads(self, flat: ndarray, parts: int) -> list[ndarray]:
+        """Views of [rows, parts x channels] as parts of [batch, head, token, channel]."""
+        shape = (self._batch, self._length, parts, self._model.n_head, self._model.head_dim)
+        return list(flat.reshape(shape).transpose(2, 0, 3, 1, 4))
+
+    def _scores(self, name: str) -> ndarray:
+        """A working array [batch, head, query, key]."""
+        return self._array(name, self._batch, self._model.n_head, self._length, self._length)
+
+    def _attention(self, x: ndarray, layer: str) -> ndarray:
+        """Causal self-attention of [rows, width]."""
+        rows, width = x.shape
+        qkv = self._linear(x, f"{layer}.qkv", self._array(f"{layer}.qkv", rows, 3 * width))
+        q, k, v = self._heads(qkv, 3)
+        q *= 1 / math.sqrt(self._model.head_dim)
+        p = np.matmul(q, k.swapaxes(2, 3), out=self._scores(f"{layer}.p"))
+        ops.causal_softmax(p.reshape(-1, *p.shape[2:]))
+        y = self._array(f"{layer}.y", rows, width)
+        np.matmul(p, v, out=self._heads(y, 1)[0])
+        return self._linear(y, f"{layer}.proj", self._array("branch", rows, width))
+
+    def _attention_backward(self, dy: ndarray, x: ndarray, layer: str, dx: ndarray) -> ndarray:
+        """The gradient of x, the attention's input, into dx."""
+        rows, width = x.shape
+        p, y = self._arrays[f"{layer}.p"], self._arrays[f"{layer}.y"]
+        q, k, v = self._heads(self._arrays[f"{layer}.qkv"], 3)
+        flat = self._linear_backward(dy, y, f"{layer}.proj", self._array("d.y", rows, width))
+        (heads,), (old,) = self._heads(flat, 1), self._heads(y, 1)
+        dqkv = self._array("d.qkv", rows, 3 * width)
+        dq, dk, dv = self._heads(dqkv, 3)
+        np.matmul(p.swapaxes(2, 3), heads, out=dv)
+        ds = np.matmul(heads, v.swapaxes(2, 3), out=self._scores("d.p"))
+        along = np.einsum("bhtd,bhtd->bht", heads, old)
+        square = (-1, *p.shape[2:])
+        ops.softmax_backward(ds.reshape(square), p.reshape(square), along.reshape(square[:2]))
+        np.matmul(ds, k, out=dq)
+        dq *= 1 / math.sqrt(self._model.head_dim)
+        np.matmul(ds.swapaxes(2, 3), q, out=dk)  # q has been scaled in the forward pass
+        return self._linear_backward(dqkv, x, f"{layer}.qkv", dx)

@@ -1,0 +1,159 @@
+"""result/README.md: what the numbers say, then a table and a plot for each suite."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import jinja2
+
+from cputrain.analysis import noise_floor, ranking
+from cputrain.atomic import write_text
+from cputrain.experiment import Experiment
+from cputrain.report import words
+from cputrain.results.columns import Row
+from cputrain.results.machines import MachineFacts
+from cputrain.results.records import Problem
+from cputrain.results.rows import NOT_RUN, Cell
+
+LONGEST_REASON = 200
+
+
+@dataclass(frozen=True)
+class MachinePage:
+    """What the page says of one machine.
+
+    Attributes:
+        rows, cells: of the same cells, in order.
+        noise: the noise floor; None without the A/A suite.
+        plots: SVG of each suite that has one.
+    """
+
+    machine: MachineFacts
+    rows: Sequence[Row]
+    cells: Sequence[Cell]
+    noise: float | None
+    plots: Mapping[str, Path]
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+    @property
+    def ranked(self) -> list[ranking.Ranked]:
+        """The suites that vary something, by how much it changes the step time."""
+        return [one for one in ranking.rank(self.rows) if one.suite != noise_floor.SUITE]
+
+    @property
+    def aa_cells(self) -> int:
+        """Cells of the A/A suite that have a number."""
+        return sum(r["suite"] == noise_floor.SUITE and r["status"] == "ok" for r in self.rows)
+
+    @property
+    def baseline_s(self) -> float | None:
+        """Seconds per baseline step: the median over the A/A cells, else over all baseline cells."""
+        usual = Experiment().identity
+        baselines = [
+            (cell.suite, row["step_s"])
+            for cell, row in zip(self.cells, self.rows, strict=True)
+            if cell.ok and cell.workers and cell.workers[-1]["identity"] == usual
+        ]
+        aa = [step_s for suite, step_s in baselines if suite == noise_floor.SUITE]
+        times = aa or [step_s for _, step_s in baselines]
+        return statistics.median(times) if times else None
+
+    @property
+    def stack(self) -> str:
+        """Versions of what was measured, every one that occurs."""
+        named = (("torch", "torch"), ("numpy", "numpy"), ("python", "Python"))
+        found = []
+        for column, name in named:
+            versions = sorted({row[column] for row in self.rows if row[column]})
+            found += [f"{name} {' and '.join(versions)}"] if versions else []
+        return ", ".join(found)
+
+    def suites(self) -> list[tuple[str, list[Row], str]]:
+        """Suites of which something ran, as ranked: name, rows, and what is varied."""
+        ran = dict.fromkeys([one.suite for one in self.ranked])
+        ran |= dict.fromkeys(cell.suite for cell in self.cells if cell.mode)
+        first = {cell.suite: " x ".join(cell.param_names) for cell in reversed(self.cells)}
+        return [(s, [row for row in self.rows if row["suite"] == s], first[s]) for s in ran]
+
+    @property
+    def not_run(self) -> list[str]:
+        """Suites of which nothing ran."""
+        ran = {cell.suite for cell in self.cells if cell.mode}
+        return list(dict.fromkeys(c.suite for c in self.cells if c.suite not in ran))
+
+
+def write(
+    result: Path,
+    pages: Sequence[MachinePage],
+    descriptions: Mapping[str, str],
+    problems: Sequence[Problem],
+) -> Path:
+    """Write result/README.md; its path."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Markdown; `words.cell` escapes what is not ours
+    )
+    environment.globals |= {"w": words, "lines": lines, "note": note, "base": Experiment()}
+    template = environment.get_template("page.md.j2")
+    known = [page for page in pages if page.baseline_s]
+    text = template.render(
+        pages=sorted(pages, key=lambda page: page.baseline_s or float("inf")),
+        fastest=min((page.baseline_s for page in known if page.baseline_s), default=None),
+        descriptions=descriptions,
+        problems=problems,
+        link=lambda path: path.relative_to(result).as_posix(),
+    )
+    path = result / "README.md"
+    write_text(path, re.sub(r"\n{3,}", "\n\n", text))
+    return path
+
+
+def lines(rows: Sequence[Row]) -> list[tuple[str, Row]]:
+    """A suite's rows with the value's label; neighbours without a number and one reason are one."""
+    found: list[tuple[str, Row]] = []
+    for _, several in groupby(enumerate(rows), key=lambda pair: _alike(*pair)):
+        group = [row for _, row in several]
+        label = ", ".join(row["value"] for row in group)
+        reason = group[0]["reason"] if len(group) == 1 else _general(group[0])
+        found.append((label, group[0] | {"reason": reason}))
+    return found
+
+
+def _alike(index: int, row: Row) -> tuple[str, str | int]:
+    return row["status"], index if row["status"] == "ok" else _general(row)
+
+
+def _general(row: Row) -> str:
+    """The reason, with n for the row's own value where that is a number."""
+    reason = row["reason"] or ""
+    return re.sub(rf"\b{row['value']}\b", "n", reason) if row["value"].isdecimal() else reason
+
+
+def note(row: Row) -> str:
+    """What else is to be said of a row: why it has no number, and how far one may be trusted."""
+    said = []
+    reason = row["reason"] or ""
+    if len(reason) > LONGEST_REASON:
+        reason = reason[: LONGEST_REASON - 3] + "..."
+    if row["status"] != "ok":
+        said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
+    else:
+        said += [reason] if reason else []
+    if row["disturbed_samples"]:
+        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
+    if row["mode"] == "quick":
+        said.append("quick")
+    return words.cell("; ".join(said))

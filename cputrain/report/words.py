@@ -1,0 +1,86 @@
+"""Numbers for people: three significant digits, the unit that fits, thousands set apart."""
+
+from __future__ import annotations
+
+import math
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def number(value: float, decimals: int | None = None) -> str:
+    """Three significant digits, or as many decimals as said; 12345 is "12 300"."""
+    if decimals is None:
+        decimals = _decimals(value)
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}".replace(",", " ")
+
+
+def seconds(value: float) -> str:
+    """A step time: "42.1 ms"."""
+    return step_interval(value, None, None)
+
+
+def step_interval(value: float, low: float | None, high: float | None) -> str:
+    """A step time with its interval, to the digit and in the unit of the value.
+
+    "42.1 ms [41.6, 42.7]"; without an interval "42.1 ms".
+    """
+    size, unit = _unit(value)
+    decimals = _decimals(value / size)
+    text = f"{number(value / size, decimals)} {unit}"
+    if low is None or high is None:
+        return text
+    return f"{text} [{number(low / size, decimals)}, {number(high / size, decimals)}]"
+
+
+def ratio(value: float, low: float | None = None, high: float | None = None) -> str:
+    """A ratio with its interval: "1.53x [1.50, 1.57]"; near 1 to three decimals."""
+    decimals = 3 if 0.9 < value < 1.1 else _decimals(value)
+    text = f"{number(value, decimals)}x"
+    if low is None or high is None:
+        return text
+    return f"{text} [{number(low, decimals)}, {number(high, decimals)}]"
+
+
+def tick(value: float) -> str:
+    """A step time at a round place of an axis: "50 ms"."""
+    if value <= 0:
+        return "0"
+    size, unit = _unit(value)
+    return f"{value / size:.4g} {unit}"
+
+
+def duration(value: float) -> str:
+    """A run's time, to two or three digits: "42 s", "7.5 min", "1.9 h"."""
+    size, unit = next((t for t in TIMES if value >= 2 * t[0]), TIMES[-1])
+    return f"{value / size:.1f} {unit}" if value / size < 9.95 else f"{value / size:.0f} {unit}"
+
+
+def size(value: float) -> str:
+    """Bytes: "812 MiB", "1.93 GiB"."""
+    return f"{number(value / 2**30)} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
+
+
+def percent(value: float) -> str:
+    """"1.3 %"."""
+    return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
+
+
+def cell(text: object) -> str:
+    """Text that may stand in a Markdown table: one line, nothing that the table or HTML takes."""
+    plain = " ".join(str(text).split())
+    for special in "\\`*|<>":
+        plain = plain.replace(special, f"\\{special}")
+    return plain
+
+
+def _unit(value: float) -> tuple[float, str]:
+    """The largest unit of which there is one, after rounding."""
+    return next((one for one in UNITS if float(f"{value:.3g}") >= one[0]), UNITS[-1])
+
+
+def _decimals(value: float) -> int:
+    """Decimals (negative: places before the point) that leave three significant digits."""
+    if value <= 0 or not math.isfinite(value):
+        return 2
+    return 2 - math.floor(math.log10(float(f"{value:.3g}")))

@@ -1,0 +1,45 @@
+"""Writes rows as CSV and Parquet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from cputrain.atomic import write_bytes
+from cputrain.results.columns import SCHEMA, Row
+
+DIGITS = 6
+"""Significant digits of a number in a table."""
+
+
+def frame(rows: Sequence[Row]) -> pl.DataFrame:
+    """Rows as a data frame with every column and its type, also where all of it is unknown."""
+    whole = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return whole.with_columns(pl.col(pl.Float64).round_sig_figs(DIGITS))
+
+
+def write(result: Path, rows: Sequence[Row]) -> list[Path]:
+    """Write result/<machine>/<suite>.csv, result/results.csv and result/results.parquet.
+
+    Raises:
+        OSError: a file cannot be written; it is as it was before.
+    """
+    whole = frame(rows)
+    csv, parquet = result / "results.csv", result / "results.parquet"
+    written = []
+    for (machine, suite), part in whole.group_by("machine", "suite", maintain_order=True):
+        path = result / str(machine) / f"{suite}.csv"
+        write_bytes(path, _csv(part))
+        written.append(path)
+    write_bytes(csv, _csv(whole))
+    buffer = io.BytesIO()
+    whole.write_parquet(buffer)
+    write_bytes(parquet, buffer.getvalue())
+    return [*written, csv, parquet]
+
+
+def _csv(part: pl.DataFrame) -> bytes:
+    return part.write_csv().encode()
