@@ -35,7 +35,9 @@ def check_git():
     if top.returncode:
         if b"dubious ownership" in top.stderr:
             stop("git refuses this folder; do: git config --global --add safe.directory " + ROOT)
-        stop("this folder is not a git repository; do: git init && git add -A && git commit -m start")
+        stop(
+            "this folder is not a git repository; do: git init && git add -A && git commit -m start"
+        )
     if head.returncode:
         stop("this repository has no commit yet; do: git add -A && git commit -m start")
 
@@ -64,11 +66,15 @@ def set_up():
         return
     print("bench.py: setting up venv/ with the tools, about half a minute", flush=True)
     made = subprocess.run(
-        [sys.executable, "-m", "venv", "--clear", VENV], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        [sys.executable, "-m", "venv", "--clear", VENV],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     if made.returncode:
         if b"ensurepip" in made.stdout:
-            stop("this Python cannot make virtual environments; on Debian: apt install python3-venv")
+            stop(
+                "this Python cannot make virtual environments; on Debian: apt install python3-venv"
+            )
         stop("cannot make venv/: " + made.stdout.decode().strip().split("\n")[-1])
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cputrain import paths
 from cputrain.atomic import write_json
-from cputrain.cli import RunError, UsageError
+from cputrain.errors import RunError, UsageError
 from cputrain.parent import dies_with_parent
 from cputrain.paths import PROJECT
 
@@ -91,7 +91,7 @@ class Asv:
         try:
             os.chdir(PROJECT)
             (env,) = environment.get_environments(conf, None)
-            return (PROJECT / env._path / "bin" / "python").absolute()
+            return PROJECT / str(env._path) / "bin" / "python"
         finally:
             os.chdir(here)
 
@@ -139,15 +139,24 @@ def pip_environment(offline: bool) -> dict[str, str]:
     return {"PIP_EXTRA_INDEX_URL": " ".join(dict.fromkeys(known))}
 
 
-def in_environment(python: Path, words: list[str], what: str) -> str:
+def in_environment(python: Path, words: list[str], what: str, only: tuple[str, ...] = ()) -> str:
     """Run a module of ours on the measured stack; what it printed.
+
+    Args:
+        python: the stack's interpreter.
+        words: the module and its arguments.
+        what: what this is for, in the message if it fails.
+        only: the caller's variables that it sees; all of them where left out.
 
     Raises:
         UsageError: it said that its input is bad (exit status 2).
         RunError: it failed in another way.
     """
-    env = {**os.environ, "PYTHONPATH": str(PROJECT), "CPUTRAIN_ROOT": str(paths.ROOT)}
-    done = subprocess.run([str(python), "-P", "-m", *words], capture_output=True, text=True, env=env)
+    env = {name: value for name, value in os.environ.items() if not only or name in only}
+    env |= {"PYTHONPATH": str(PROJECT), "CPUTRAIN_ROOT": str(paths.ROOT)}
+    done = subprocess.run(
+        [str(python), "-P", "-m", *words], capture_output=True, text=True, env=env
+    )
     if done.returncode:
         last = (done.stderr.strip() or "no output").split("\n")[-1]
         kind = UsageError if done.returncode == 2 else RunError

@@ -37,6 +37,7 @@ class Cell:
         self.record: dict[str, Any] = {
             "id": uuid.uuid4().hex[:12],
             "session": record.session(),
+            "run": record.run(),
             "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "mode": record.mode(),
             "status": "ok",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import sys
 from collections.abc import Sequence
 
+from cputrain.errors import RunError, UsageError
 from cputrain.machine.reading import MachineError
 
 DESCRIPTION = """\
@@ -25,14 +27,6 @@ first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
 asv show, asv publish, asv preview.
 Exit status: 0 all well, 1 some cell or step failed, 2 bad usage.
 """
-
-
-class UsageError(Exception):
-    """What was asked cannot be: one line says what, where, and what to do. Exit status 2."""
-
-
-class RunError(Exception):
-    """Something failed on the way: one line says what, where, and what to do. Exit status 1."""
 
 
 def _regex(text: str) -> str:
@@ -80,7 +74,10 @@ def _parser() -> argparse.ArgumentParser:
         help="ends and middle of each suite, one round; kept apart from full results",
     )
     run.add_argument(
-        "--rounds", type=_count, metavar="N", help="fresh workers for each cell (default 2, quick 1)"
+        "--rounds",
+        type=_count,
+        metavar="N",
+        help="fresh workers for each cell (default 2, quick 1)",
     )
     run.add_argument(
         "--budget",
@@ -124,27 +121,22 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return _parser().parse_args(words)
 
 
-def _dispatch(args: argparse.Namespace) -> int:
-    if args.verb == "run":
-        from cputrain.sweep import main as verb
-    elif args.verb == "list":
-        from cputrain.plan import main as verb
-    elif args.verb == "export":
-        from cputrain.exporting import main as verb
-    elif args.verb == "machine":
-        from cputrain.machine.show import main as verb
-    elif args.verb == "doctor":
-        from cputrain.machine.doctor import main as verb
-    else:
-        from cputrain.testing import main as verb
-    return verb(args)
+VERBS = {
+    "run": "cputrain.sweep",
+    "list": "cputrain.plan",
+    "export": "cputrain.exporting",
+    "machine": "cputrain.machine.show",
+    "doctor": "cputrain.machine.doctor",
+    "test": "cputrain.testing",
+}
+"""The module of each verb, imported when it is asked for; its `main` takes the flags."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; its exit status."""
     args = parse(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(args)
+        return int(importlib.import_module(VERBS[args.verb]).main(args))
     except (UsageError, MachineError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2

@@ -255,7 +255,7 @@ class Experiment:
 
     @property
     def identity(self) -> str:
-        """Twelve hexadecimal digits that name this setting; fields at their default do not count."""
+        """Twelve hexadecimal digits that name this setting, by the fields not at their default."""
         default = Experiment().flat()
         changed = {name: value for name, value in self.flat().items() if value != default[name]}
         text = json.dumps([SCHEMA, changed], sort_keys=True)

@@ -7,7 +7,7 @@ import socket
 import struct
 from pathlib import Path
 
-from cputrain.cli import UsageError
+from cputrain.errors import UsageError
 
 ADDRESS = "\0cputrain-sweep"
 """An abstract socket: it belongs to the machine, and is gone with the process that holds it."""
@@ -41,7 +41,7 @@ def _holder(address: str) -> str:
         packed = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     pid = struct.unpack("3i", packed)[0]
     try:
-        where = os.readlink(f"/proc/{pid}/cwd")
+        where = Path(f"/proc/{pid}/cwd").readlink()
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().replace("\0", " ").strip()
     except OSError:
         return f"process {pid}"

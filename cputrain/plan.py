@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cputrain import launch, paths, suite
-from cputrain.cli import UsageError
+from cputrain import paths, placement, suite
+from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
 from cputrain.model import counts
 
@@ -88,7 +88,7 @@ def discover() -> list[Planned]:
             cells = []
             for values in one.cells():
                 experiment = one.experiment(*values)
-                cells.append(Cell(values, experiment, launch.why_not(experiment)))
+                cells.append(Cell(values, experiment, placement.why_not(experiment)))
             benchmark = f"{info.name}.{name}.{kind.time_train_steps.__name__}"
             found.append(Planned(benchmark, kind, tuple(cells)))
     return sorted(found, key=lambda planned: planned.name != "Baseline")
@@ -158,9 +158,9 @@ class Estimate:
 
 def guess_s(experiment: Experiment) -> float:
     """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
-    placement = launch.place(experiment)
+    placed = placement.place(experiment)
     step = counts.flops_per_step(experiment).total / ASSUMED_FLOPS
-    step /= min(placement.threads, len(placement.cpus))
+    step /= min(placed.threads, len(placed.cpus))
     budget = experiment.budget
     steps = 1 + 2 + budget.steps * budget.samples
     warm_up = min(6 * step, max(budget.warm_up_s, 2 * step))

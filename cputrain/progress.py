@@ -179,8 +179,13 @@ class Progress:
         for problem in summary.problems:
             self.say(f"problem: {problem}")
         if left_out:
-            self.say(f"left out for lack of time: {', '.join(left_out)}; the next run takes them up")
+            self.say(
+                f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"
+            )
         self.say("tables: result/README.md, result/results.csv, and one CSV for each suite")
+
+
+NOT_RUN = "not run"
 
 
 def _ranked(rows: list[dict[str, Any]], suites: set[str]) -> list[list[str]]:
@@ -188,8 +193,9 @@ def _ranked(rows: list[dict[str, Any]], suites: set[str]) -> list[list[str]]:
     for suite in suites:
         mine = [row for row in rows if row["suite"] == suite]
         ok = sorted((r for r in mine if r["status"] == "ok"), key=lambda r: float(r["step_s"]))
-        skipped = sum(row["status"] in ("skipped", "not run") for row in mine)
-        numbers = [str(len(ok)), str(len(mine) - len(ok) - skipped), str(skipped)]
+        skipped = sum(row["status"] == "skipped" and row["reason"] != NOT_RUN for row in mine)
+        failed = sum(row["status"] not in ("ok", "skipped") for row in mine)
+        numbers = [str(len(ok)), str(failed), str(skipped)]
         if not ok:
             ranked.append((0.0, [suite, "-", "-", "-", *numbers]))
             continue

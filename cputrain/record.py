@@ -34,6 +34,11 @@ def session() -> str:
     return f"asv-{parent}-{started}"
 
 
+def run() -> str:
+    """Which asv call of the session this is: a suite taken up again after a kill has another."""
+    return os.environ.get("CPUTRAIN_RUN") or session()
+
+
 def machine() -> str:
     """The name under which asv keeps this machine's results: bench.py's word, or asv's registry."""
     given = os.environ.get("CPUTRAIN_MACHINE")
@@ -65,7 +70,7 @@ def request(folder: Path) -> dict[str, Any]:
 
 
 def commit() -> tuple[str | None, list[str]]:
-    """The commit of the working tree, and the files of it that differ and decide what is measured."""
+    """The working tree's commit, and which files that decide what is measured differ from it."""
 
     def git(*words: str) -> str | None:
         try:
@@ -87,7 +92,8 @@ def commit() -> tuple[str | None, list[str]]:
 def save(folder: Path, suite: str, values: tuple[object, ...], worker: dict[str, Any]) -> None:
     """Add `worker` to the cell's run record, in place of its own earlier state.
 
-    Workers of the newest sessions are kept. A record that cannot be read is put aside as
+    Workers of the newest sessions are kept; what a killed call of the same session left is
+    not, as asv kept nothing of it either. A record that cannot be read is put aside as
     `run.json.broken`, so that it is neither lost nor in the way.
     """
     path = folder / "run.json"
@@ -95,9 +101,16 @@ def save(folder: Path, suite: str, values: tuple[object, ...], worker: dict[str,
     with contextlib.suppress(FileNotFoundError):
         try:
             workers = json.loads(path.read_text())["workers"]
+            _ = [(w["id"], w["session"], w["run"]) for w in workers]
         except (ValueError, KeyError, TypeError):
             path.replace(path.with_suffix(".json.broken"))
-    workers = [w for w in workers if w.get("id") != worker["id"]] + [worker]
+    stale = [
+        w
+        for w in workers
+        if w["id"] == worker["id"]
+        or (w["session"] == worker["session"] and w["run"] != worker["run"])
+    ]
+    workers = [w for w in workers if w not in stale] + [worker]
     order = list(dict.fromkeys(w["session"] for w in workers))
     kept = set(order[-SESSIONS_KEPT:])
     write_json(

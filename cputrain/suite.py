@@ -12,7 +12,7 @@ import re
 from itertools import product
 from typing import Any, ClassVar
 
-from cputrain import launch
+from cputrain import placement
 from cputrain.cell import Cell
 from cputrain.experiment import Experiment
 from cputrain.model import counts
@@ -95,7 +95,7 @@ class Suite:
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         self._cell = Cell(type(self).__name__, values, self.experiment(*values))
-        self._cell.refuse_if(launch.why_not(self._cell.experiment))
+        self._cell.refuse_if(placement.why_not(self._cell.experiment))
 
     def time_train_steps(self, *values: Any) -> None:
         """Train one sample's steps in the worker; `timer` then tells its seconds per step."""

@@ -3,58 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
+import uuid
 from types import FrameType
 from typing import Any, NoReturn
 
-from cputrain import asvenv, launch, lock, paths, plan, record
-from cputrain.atomic import write_json
-from cputrain.cli import RunError
-from cputrain.machine import peak
+from cputrain import asvenv, lock, paths, plan, prepare, record
+from cputrain.errors import RunError
 from cputrain.progress import Progress
+from cputrain.state import State
 
 PATIENCE_S = 0.5
-
-
-@dataclass(frozen=True)
-class State:
-    """How far a sweep has come; kept in a file so that a stopped one can go on."""
-
-    path: Path
-    wanted: dict[str, Any]
-    session: str
-    done: tuple[str, ...] = ()
-
-    @classmethod
-    def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> State:
-        """The state of the stopped sweep that wanted the same, or of a new one."""
-        try:
-            kept = json.loads(path.read_text())
-        except (FileNotFoundError, ValueError):
-            kept = {}
-        if not fresh and kept.get("wanted") == wanted and not kept.get("finished"):
-            return cls(path, wanted, kept["session"], tuple(kept["done"]))
-        stamp = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
-        return cls(path, wanted, f"{stamp}-{os.getpid()}")
-
-    def after(self, suite: str) -> State:
-        """The state once `suite` is done, written down."""
-        new = State(self.path, self.wanted, self.session, (*self.done, suite))
-        new.save()
-        return new
-
-    def save(self, finished: bool = False) -> None:
-        """Write it down."""
-        kept = {"wanted": self.wanted, "session": self.session, "done": list(self.done)}
-        write_json(self.path, {**kept, "finished": finished})
 
 
 class Sweep:
@@ -122,7 +86,8 @@ class Sweep:
         self.progress.suite(planned)
         words = ["--bench", planned.pattern(), "--record-samples"]
         words += ["--attribute", f"rounds={self.rounds}"]
-        self.process = self.asv.start(planned.name, words, self.env)
+        env = {**self.env, "CPUTRAIN_RUN": uuid.uuid4().hex[:12]}
+        self.process = self.asv.start(planned.name, words, env)
         with self.events.open() as events:
             while self.process.poll() is None:
                 self._follow(events)
@@ -196,43 +161,12 @@ def main(args: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     try:
-        prepare(asv, suites, args.offline, progress)
+        prepare.everything(asv, suites, args.offline, progress)
         left_out = sweep.run(until, estimate)
+        prepare.measure_peak(machine, asv.python(), prepare.runnable(suites), progress, again=True)
     finally:
         progress.close()
         held.close()
     summary = exporting.export()
     progress.end(summary, machine, suites, left_out)
     return 1 if progress.failed else 0
-
-
-def prepare(
-    asv: asvenv.Asv, suites: list[plan.Planned], offline: bool, progress: Progress
-) -> None:
-    """asv's environment, the data, and this machine's matmul peak."""
-    if not asv.is_built(record.commit()[0] or ""):
-        progress.say("asv builds its environment from requirements.txt (first time: 1-2 minutes, 2 GB)")
-    asv.build(offline)
-    python = asv.python()
-    cells = [cell for p in suites for cell in p.cells if cell.why_not is None]
-    sizes = sorted({cell.experiment.model.vocab_size for cell in cells})
-    words = ["cputrain.data", "--root", str(paths.DATA), *(["--offline"] if offline else [])]
-    for size in sizes:
-        words += ["--vocab-size", str(size)]
-    progress.say(asvenv.in_environment(python, words, "preparing the data"))
-    measure_peak(asv.machine, python, cells, progress)
-
-
-def measure_peak(
-    machine: str, python: Path, cells: list[plan.Cell], progress: Progress
-) -> None:
-    """The matmul rate that the cells' thread counts reach here, where it is not known yet."""
-    path = paths.RESULT / machine / "machine.json"
-    places = [launch.place(cell.experiment) for cell in cells]
-    counts = {place.threads for place in places if place.threads <= place.physical_cores}
-    missing = sorted(counts - {int(n) for n in peak.read(path).get(peak.FIELD, {})})
-    if not missing:
-        return
-    progress.say(f"measuring the matmul peak with {', '.join(map(str, missing))} threads")
-    words = ["cputrain.machine.peak", "--threads", *map(str, missing)]
-    peak.merge(path, json.loads(asvenv.in_environment(python, words, "measuring the peak")))

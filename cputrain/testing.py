@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from cputrain import asvenv, paths, record
-from cputrain.cli import RunError
+from cputrain.errors import RunError
 from cputrain.paths import PROJECT
 
 TOOLS_TESTS = ("analysis", "report", "results", "sweep")

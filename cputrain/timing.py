@@ -36,7 +36,9 @@ class WarmUp:
     steady: bool
 
 
-def timed(step: Callable[[], object], steps: int, clock: Clock = time.perf_counter_ns) -> list[float]:
+def timed(
+    step: Callable[[], object], steps: int, clock: Clock = time.perf_counter_ns
+) -> list[float]:
     """Run `step` exactly `steps` times; the seconds of each."""
     seconds = []
     for _ in range(steps):
@@ -52,7 +54,7 @@ def warm_up(
     most_s: float,
     clock: Clock = time.perf_counter_ns,
 ) -> WarmUp:
-    """Run `step` until it is steady, or `most_steps` or `most_s` seconds are spent; twice at least."""
+    """Run `step` until steady, or until `most_steps` or `most_s` are spent; twice at least."""
     seconds: list[float] = []
     while len(seconds) < most_steps:
         seconds += timed(step, 1, clock)

@@ -26,6 +26,8 @@ from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.model import counts  # noqa: E402
 
 MAX_TRIES = 3
+PAUSES_S = (1.0, 4.0)
+"""Waits before a sample is repeated, so that a short disturbance is over by then."""
 DISTURBED_SHARE = 0.05
 """Run-queue delay over wall time from which a sample counts as disturbed."""
 
@@ -136,6 +138,7 @@ class Worker:
         from cputrain.machine import noise
 
         self.say(phase="training")
+        system = self.experiment.system
         alone = self.request["threads"] <= len(self.request["cpus"])
         best: dict[str, Any] | None = None
         for tries in range(1, MAX_TRIES + 1):
@@ -143,7 +146,10 @@ class Worker:
             step_s = self.train(self.experiment.budget.steps)
             readings = noise.between(before, noise.read())
             busy = inforce.busy_threads(
-                self.request["threads"], cpu_before, noise.cpu_time_by_thread()
+                self.request["threads"],
+                cpu_before,
+                noise.cpu_time_by_thread(),
+                exactly=system.threads is not None or system.cores is not None,
             )
             share = readings["run_queue_share"]
             # More threads than CPUs wait for one another: that is the experiment's own doing.
@@ -155,6 +161,8 @@ class Worker:
                 best["busy"] = busy.to_json()
             if not disturbed:
                 break
+            if tries < MAX_TRIES:
+                time.sleep(PAUSES_S[tries - 1])
         assert best is not None
         gates.steps(len(self.losses), self.engine.steps_done)
         # `busy` is of the last try: threads do not come and go between tries.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import launch
+from cputrain import launch, placement
 from cputrain.experiment import Experiment
 from cputrain.launch import CellFailed, Worker
 from cputrain.machine.topology import TopologyError
@@ -40,22 +40,26 @@ def test_a_worker_that_exits_with_status_0_has_failed_too():
 
 
 def test_a_worker_that_segfaults_is_named_by_its_signal():
-    failed = failure("os.write(fd, b'{\"phase\": \"in the first step\"}\\n'); os.kill(os.getpid(), 11)")
+    failed = failure(
+        'os.write(fd, b\'{"phase": "in the first step"}\\n\'); os.kill(os.getpid(), 11)'
+    )
     assert failed.status == "failed"
     assert "killed by SIGSEGV while in the first step" in failed.reason
 
 
 def test_a_worker_that_hangs_is_killed_at_its_own_deadline():
     start = time.monotonic()
-    failed = failure("print('still here'); sys.stdout.flush(); time.sleep(600)", QUICK.but(deadline_s=1))
+    failed = failure(
+        "print('still here'); sys.stdout.flush(); time.sleep(600)", QUICK.but(deadline_s=1)
+    )
     assert failed.status == "timed out"
     assert "after 1 s" in failed.reason and "still here" in failed.reason
     assert time.monotonic() - start < 10
 
 
 def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
-    code = "[os.write(2, b'x' * 65536) for _ in range(2000)]; os.write(fd, b'{\"ready\": true}\\n'); input()"
-    flooding = worker(code)
+    flood = "[os.write(2, b'x' * 65536) for _ in range(2000)]; "
+    flooding = worker(flood + "os.write(fd, b'{\"ready\": true}\\n'); input()")
     assert flooding.ready() == {"ready": True}
     assert len(flooding._stderr) <= launch.STDERR_KEPT
     flooding.end()
@@ -144,32 +148,34 @@ def test_the_caller_s_settings_do_not_leak_in(monkeypatch):
 
 def test_asv_s_output_is_out_of_the_worker_s_reach_and_asv_can_kill_its_group():
     answer = told()
-    assert answer["out"].startswith("pipe:") and answer["out"] != os.readlink("/proc/self/fd/1")
+    assert answer["out"].startswith("pipe:") and answer["out"] != str(
+        Path("/proc/self/fd/1").readlink()
+    )
     assert answer["pgid"] == os.getpgid(0)
 
 
 def test_threads_are_the_physical_cores_of_the_mask():
-    assert launch.place(QUICK.but(cores=1)).threads == 1
-    assert launch.place(QUICK.but(cores=1, threads=5)).threads == 5
+    assert placement.place(QUICK.but(cores=1)).threads == 1
+    assert placement.place(QUICK.but(cores=1, threads=5)).threads == 5
 
 
 def test_more_cores_than_allowed_is_a_reason_not_a_smaller_mask():
     asked = len(os.sched_getaffinity(0)) + 1
     with pytest.raises(TopologyError):
-        launch.place(QUICK.but(cores=asked))
-    assert str(asked) in launch.why_not(QUICK.but(cores=asked))
+        placement.place(QUICK.but(cores=asked))
+    assert str(asked) in placement.why_not(QUICK.but(cores=asked))
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_starts():
-    reason = launch.why_not(QUICK.but(n_embd=65536, n_head=64, n_layer=96))
+    reason = placement.why_not(QUICK.but(n_embd=65536, n_head=64, n_layer=96))
     assert "GiB of memory" in reason
-    assert launch.why_not(QUICK) is None
+    assert placement.why_not(QUICK) is None
 
 
 def test_inductor_without_a_compiler_is_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "C++ compiler" in launch.why_not(QUICK.but(compile="inductor"))
-    assert launch.why_not(QUICK) is None
+    assert "C++ compiler" in placement.why_not(QUICK.but(compile="inductor"))
+    assert placement.why_not(QUICK) is None
 
 
 def test_ending_twice_is_safe():

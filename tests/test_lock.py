@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from cputrain import lock
-from cputrain.cli import UsageError
+from cputrain.errors import UsageError
 
 ADDRESS = f"\0cputrain-test-{os.getpid()}"
 
@@ -19,7 +19,9 @@ def test_the_second_sweep_says_who_is_running():
 
 
 def test_a_killed_sweep_leaves_the_machine_free():
-    code = f"from cputrain import lock; held = lock.hold({ADDRESS!r}); print(1, flush=True); input()"
+    code = (
+        f"from cputrain import lock; held = lock.hold({ADDRESS!r}); print(1, flush=True); input()"
+    )
     first = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -20,6 +20,7 @@ from cputrain.analysis.spread import Array
 LEVEL = 0.99
 DRAWS = 4000
 SEED = 20261121
+TOO_FEW = "too few workers in the session to tell how far workers differ"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _estimate(one: Measured, sigma: Array | None, rng: np.random.Generator) -> E
     medians = np.array([np.median(steps) for steps in one.steps])
     step_s = float(np.median(medians))
     if sigma is None:
-        return Estimate(step_s, None, "one worker only: nothing tells how far workers differ")
+        return Estimate(step_s, None, TOO_FEW)
     within = np.stack([_within(np.asarray(steps), rng) for steps in one.steps])
     # Workers' medians differ by their steps' noise too: it is not to be counted twice.
     between = np.sqrt(np.maximum(sigma**2 - within.var(axis=1).mean(), 0.0))

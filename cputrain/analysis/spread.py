@@ -22,6 +22,8 @@ TYPICAL = np.geomspace(1e-4, 1.0, 161)
 """Spreads s0 that are thought possible: from 0.01 % to a factor e."""
 LIKENESS = np.geomspace(2.0, 256.0, 29)
 """Degrees of freedom d0: small where groups differ much in their spread."""
+FEWEST = 2
+"""Degrees of freedom, over all groups, below which spreads are anybody's guess."""
 SMALLEST = 1e-5
 """Medians that agree better than this are taken to be this far apart: clocks are discrete."""
 
@@ -36,7 +38,7 @@ def squares(log_step_s: Sequence[float]) -> tuple[int, float]:
 def draw(
     groups: Mapping[Hashable, Sequence[float]], draws: int, rng: np.random.Generator
 ) -> dict[Hashable, Array] | None:
-    """Draws of each group's worker-to-worker standard deviation, or None where nothing tells.
+    """Draws of each group's worker-to-worker standard deviation, or None where too little tells.
 
     Args:
         groups: the log step time of each worker, by group of like workers.
@@ -45,7 +47,7 @@ def draw(
     """
     seen = {name: squares(values) for name, values in groups.items()}
     telling = [one for one in seen.values() if one[0] > 0]
-    if not telling:
+    if sum(degrees for degrees, _ in telling) < FEWEST:
         return None
     log_likelihood = sum(_log_density(degrees, total) for degrees, total in telling)
     weights = np.exp(log_likelihood - np.max(log_likelihood)).ravel()

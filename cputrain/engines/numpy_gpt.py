@@ -98,7 +98,7 @@ class NumpyGpt:
             raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
         counted = batch.targets[batch.targets != IGNORE]
         for ids in (batch.inputs, counted):
-            if ids.size and not (0 <= ids.min() and ids.max() < rows):
+            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
                 raise EngineError(
                     f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
                 )

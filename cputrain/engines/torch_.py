@@ -158,5 +158,7 @@ def _failure(backend: str, error: Exception) -> Exception:
     """What to raise for an error in a compiled step: memory errors stay what they are."""
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return error
-    first_line = str(error).strip().split("\n")[0]
-    return EngineError(f"torch.compile with {backend}: {type(error).__name__}: {first_line}")
+    # The first line says who failed, the second why.
+    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+    text = " ".join([f"{type(error).__name__}:", *lines[:2]])
+    return EngineError(f"torch.compile with {backend}: {text}")

@@ -80,13 +80,17 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def merge(path: Path, measured: dict[str, Any]) -> dict[str, Any]:
-    """Put a measurement into machine.json: a thread count it has replaces the old; the whole.
+    """Put a measurement into machine.json; what the file holds then.
+
+    Of two rates of one thread count the better one is kept, as long as torch is the same.
 
     Raises:
         MachineError: the file is damaged, or cannot be written.
     """
     old = read(path)
-    peaks = {**old.get(FIELD, {}), **measured[FIELD]}
+    known = old.get(FIELD, {}) if old.get("torch") == measured.get("torch") else {}
+    better = {n: max(rate, known.get(n, 0.0)) for n, rate in measured[FIELD].items()}
+    peaks = {**known, **better}
     whole = {**old, **measured, FIELD: dict(sorted(peaks.items(), key=lambda item: int(item[0])))}
     try:
         atomic.write_json(path, whole)

@@ -165,7 +165,7 @@ def _time_axis(axes: Axes, picture: Picture, is_upright: bool) -> None:
         if picture.noise:
             low, high = 1 / (1 + picture.noise), 1 + picture.noise
             span(picture.baseline_s * low, picture.baseline_s * high, color=BAND, lw=0, zorder=0)
-    axes.margins(**{"y" if is_upright else "x": 0.16})
+    (axes.set_ymargin if is_upright else axes.set_xmargin)(0.16)
     if max(times) / min(times) > LOG_FROM:
         (axes.set_yscale if is_upright else axes.set_xscale)("log")
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -30,7 +30,7 @@ def step_interval(value: float, low: float | None, high: float | None) -> str:
     text = f"{number(value / size, decimals)} {unit}"
     if low is None or high is None:
         return text
-    return f"{text} [{number(low / size, decimals)}, {number(high / size, decimals)}]"
+    return text + _interval(value / size, low / size, high / size, decimals)
 
 
 def ratio(value: float, low: float | None = None, high: float | None = None) -> str:
@@ -39,7 +39,13 @@ def ratio(value: float, low: float | None = None, high: float | None = None) -> 
     text = f"{number(value, decimals)}x"
     if low is None or high is None:
         return text
-    return f"{text} [{number(low, decimals)}, {number(high, decimals)}]"
+    return text + _interval(value, low, high, decimals)
+
+
+def _interval(value: float, low: float, high: float, decimals: int) -> str:
+    """ " [1.50, 1.57]", no finer than the value; a bound far above it to its own three digits."""
+    upper = _decimals(high) if high > 10 * value else decimals
+    return f" [{number(low, decimals)}, {number(high, upper)}]"
 
 
 def tick(value: float) -> str:
@@ -62,7 +68,7 @@ def size(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """"1.3 %"."""
+    """ "1.3 %"."""
     return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 

@@ -28,7 +28,9 @@ def _field_types() -> dict[str, pl.DataType]:
     for part in experiment.PARTS.values():
         for name, kind in typing.get_type_hints(part).items():
             is_union = isinstance(kind, types.UnionType)
-            kinds = [k for k in typing.get_args(kind) if k is not type(None)] if is_union else [kind]
+            kinds = (
+                [k for k in typing.get_args(kind) if k is not type(None)] if is_union else [kind]
+            )
             found[ASKED.get(name, name)] = plain.get(kinds[0], pl.String())
     return found
 
@@ -122,11 +124,16 @@ def _measured(workers: tuple[Worker, ...]) -> Row:
     }
 
 
+def busy_cpus(worker: Worker) -> str:
+    """How many CPUs a worker's threads can keep busy: the key of its peak."""
+    return str(min(worker["placement"]["threads"], len(worker["placement"]["cpus"])))
+
+
 def _rates(last: Worker, step_s: float, peaks: dict[str, float]) -> Row:
     """Rates by the executed FLOPs; mfu only over a peak measured with as many threads."""
-    counts, placement = last["counts"], last["placement"]
+    counts = last["counts"]
     rate = counts["flops_per_step"] / step_s
-    peak = peaks.get(str(min(placement["threads"], len(placement["cpus"]))))
+    peak = peaks.get(busy_cpus(last))
     return {
         "tokens_per_s": counts["tokens_per_step"] / step_s,
         "gflop_per_s": rate / 1e9,
@@ -134,4 +141,3 @@ def _rates(last: Worker, step_s: float, peaks: dict[str, float]) -> Row:
         "n_params": counts.get("n_params"),
         "flops_per_step": counts["flops_per_step"],
     }
-

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.results import asvfiles
+from cputrain.results import asvfiles, columns
 from cputrain.results.records import Problem
+from cputrain.results.rows import Cell
 
 PEAKS = "fp32_matmul_flops"
 
@@ -40,6 +42,32 @@ class MachineFacts:
             memory = f"{int(get('ram')) / 2**30:.1f} GiB"  # type: ignore[arg-type]
         known = [get("cpu"), count, memory and f"{memory} of memory", get("arch"), get("os")]
         return ", ".join(str(word) for word in known if word) or "nothing is recorded about it"
+
+
+def believable(
+    peaks: Mapping[str, float], cells: Iterable[Cell], path: Path
+) -> tuple[dict[str, float], list[Problem]]:
+    """The peaks that no cell outran, and a problem for each other one: it was measured in noise.
+
+    Args:
+        peaks: as in `MachineFacts`.
+        cells: of the same machine.
+        path: where the peaks are from.
+    """
+    fastest: dict[str, float] = {}
+    for cell in cells:
+        if cell.ok and cell.workers and cell.step_s:
+            threads = columns.busy_cpus(cell.workers[-1])
+            rate = cell.workers[-1]["counts"]["flops_per_step"] / cell.step_s
+            fastest[threads] = max(rate, fastest.get(threads, 0.0))
+    good = {n: peak for n, peak in peaks.items() if peak >= fastest.get(n, 0.0)}
+    bad = [
+        f"no mfu for {n} threads: a cell reached {fastest[n] / 1e9:.0f} GFLOP/s, the measured peak "
+        f"is {peak / 1e9:.0f}; measure it again on an idle machine"
+        for n, peak in peaks.items()
+        if n not in good
+    ]
+    return good, [Problem(path, reason) for reason in bad]
 
 
 def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:

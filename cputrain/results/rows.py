@@ -125,7 +125,11 @@ def _outcome(
     if bad is not None:
         return bad["status"], bad.get("reason") or "the record gives no reason", newest
     if isinstance(record, Problem):
-        return ("failed" if asv.state == "failed" else "skipped"), str(record), []
+        return (
+            ("failed" if asv.state == "failed" else "skipped"),
+            f"run record not usable: {record.reason}",
+            [],
+        )
     if asv.state == "failed":
         return "failed", "asv has no value, and the run record gives no reason", newest
     if newest:
@@ -152,7 +156,7 @@ def _measured(
                 return worker["status"], worker.get("reason"), session
         return "ok", None, session
     if isinstance(record, Problem):
-        return "ok", f"asv's value; run record not usable: {record}", []
+        return "ok", f"asv's value; run record not usable: {record.reason}", []
     if sessions:
         return "ok", "asv's value; no session of the run record has it", []
     return "ok", "asv's value; there is no run record", []

@@ -1,0 +1,81 @@
+"""The rows of a machine's cells with what needs other cells: intervals, effects, noise floor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cputrain.analysis import interval, noise_floor
+from cputrain.analysis.interval import Estimate, Measured
+from cputrain.experiment import Experiment
+from cputrain.results import columns, records
+from cputrain.results.columns import Row
+from cputrain.results.rows import Cell
+
+
+def analyse(
+    cells: Sequence[Cell], peaks: Mapping[str, float], baselines: Mapping[str, str]
+) -> tuple[list[Row], float | None]:
+    """The rows of one machine's cells with intervals and effects, and its noise floor."""
+    found = [columns.row(cell, dict(peaks)) for cell in cells]
+    measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
+    replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
+    made = interval.estimates([_measured(cells[i], replicated) for i in measured])
+    known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
+    noise = noise_floor.floor(
+        [row["step_s"] for row in found if row["suite"] == noise_floor.SUITE and row["step_s"]]
+    )
+    firsts = _baselines(cells, baselines)
+    for index, estimate in known.items():
+        row = found[index]
+        if estimate.interval:
+            row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
+        _say(row, estimate.reason)
+        base = firsts.get(row["suite"])
+        if base is None or base not in known:
+            _say(row, "no baseline cell to compare with")
+            continue
+        row["effect"] = row["step_s"] / found[base]["step_s"]
+        if index == base:
+            row |= {"effect_low": 1.0, "effect_high": 1.0}
+            row["above_noise"] = None if noise is None else False
+            continue
+        ratio = interval.effect(estimate, known[base])
+        if ratio:
+            row |= {"effect_low": ratio.low, "effect_high": ratio.high}
+        row["above_noise"] = noise_floor.is_above(ratio, noise)
+        if row["session"] != found[base]["session"]:
+            _say(row, "not of the baseline's session")
+    return found, noise
+
+
+def _say(row: Row, words: str | None) -> None:
+    row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None
+
+
+def _measured(cell: Cell, replicated: set[str]) -> Measured:
+    """A cell's steps, and whose workers are its workers' like.
+
+    Workers of one experiment in one suite take turns in time, in two suites they do not: they
+    count as replicates across suites only where each cell has a single worker. Threads that
+    take turns on a CPU vary in a way of their own, so they are a pool of their own.
+    """
+    last = cell.workers[-1]
+    session, placement = last["session"], last["placement"]
+    suite = cell.suite if session in replicated else None
+    crowded = placement["threads"] > len(placement["cpus"])
+    return Measured(
+        steps=tuple(tuple(records.steps(worker)) for worker in cell.workers),
+        like=(session, suite, last["identity"], crowded),
+        pool=(session, crowded),
+    )
+
+
+def _baselines(cells: Sequence[Cell], given: Mapping[str, str]) -> dict[str, int]:
+    """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
+    usual = Experiment().identity
+    found: dict[str, int] = {}
+    for index, cell in enumerate(cells):
+        wanted = given.get(cell.suite, usual)
+        if cell.ok and cell.workers and cell.workers[-1]["identity"] == wanted:
+            found.setdefault(cell.suite, index)
+    return found

@@ -1,0 +1,11 @@
+"""What the program says when it cannot go on: one line, an exit status, no traceback."""
+
+from __future__ import annotations
+
+
+class UsageError(Exception):
+    """What was asked cannot be: the line says what, where, and what to do. Exit status 2."""
+
+
+class RunError(Exception):
+    """Something failed on the way: the line says what, where, and what to do. Exit status 1."""

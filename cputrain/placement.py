@@ -1,0 +1,91 @@
+"""What an experiment's system settings mean on this machine: mask, threads, environment.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from cputrain import paths
+from cputrain.experiment import Experiment
+from cputrain.machine.memory import available_memory
+from cputrain.machine.reading import Unknown
+from cputrain.machine.topology import TopologyError, read_topology
+from cputrain.model import counts
+
+PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+"""The caller's variables that a worker sees; every other one is set by the experiment or absent."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The system part of an experiment, settled for this machine.
+
+    Attributes:
+        cpus: the affinity mask.
+        physical_cores: cores that it covers.
+        threads: compute threads.
+    """
+
+    cpus: tuple[int, ...]
+    physical_cores: int
+    threads: int
+
+
+def place(experiment: Experiment) -> Placement:
+    """The affinity mask and thread count that `experiment` means here.
+
+    Raises:
+        TopologyError: more CPUs are asked than this process may use.
+    """
+    topology = read_topology()
+    system = experiment.system
+    cpus = topology.choose(len(topology.cpus) if system.cores is None else system.cores)
+    cores = read_topology(allowed=cpus).physical_cores
+    return Placement(cpus, cores, system.threads or cores)
+
+
+def why_not(experiment: Experiment) -> str | None:
+    """Why this machine cannot run `experiment`, or None where it can."""
+    try:
+        place(experiment)
+    except TopologyError as error:
+        return str(error)
+    compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
+    if experiment.runtime.compile == "inductor" and compiler is None:
+        return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
+    need = counts.memory_bytes(experiment).total
+    try:
+        free = available_memory()
+    except Unknown as unknown:
+        return f"free memory is unknown: {unknown}"
+    if need > free:
+        return f"needs about {need / 2**30:.1f} GiB of memory, {free / 2**30:.1f} GiB are free"
+    return None
+
+
+def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
+    """The worker's whole environment: a few of the caller's variables, and the experiment's."""
+    threads = str(placement.threads)
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    env |= {
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "PYTHONPATH": str(paths.PROJECT),
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONHASHSEED": "0",
+        "CPUTRAIN_ROOT": str(paths.ROOT),
+    }
+    if placement.threads > placement.physical_cores:
+        # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
+        env["MKL_DYNAMIC"] = "FALSE"
+    if experiment.runtime.compile != "eager":
+        cache = paths.STATE / "compiled" / experiment.identity
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
+    if experiment.system.preload:
+        env["LD_PRELOAD"] = ":".join(experiment.system.preload)
+    return env

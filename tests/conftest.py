@@ -1,0 +1,18 @@
+"""Tests that write do so in a folder of their own."""
+
+import pytest
+
+from cputrain import paths
+
+
+@pytest.fixture
+def own_root(tmp_path, monkeypatch):
+    """Data, output and results in a temporary folder, under the machine name `here`."""
+    for name in ("DATA", "OUTPUT", "RESULT", "STATE"):
+        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    for name in ("CPUTRAIN_SESSION", "CPUTRAIN_RUN", "CPUTRAIN_MODE", "CPUTRAIN_EVENTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CPUTRAIN_MACHINE", "here")
+    monkeypatch.setenv("CPUTRAIN_OFFLINE", "1")
+    return tmp_path

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from cputrain.data.batches import IGNORE, Batch
+from cputrain.experiment import Experiment
+
+SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+"""Small, and with no two sizes alike but where they must be."""
+
+
+def make_batch(experiment, seed=0, ignored=5):
+    """Random tokens; the last `ignored` targets of the last sequence do not count."""
+    training = experiment.training
+    shape = (training.batch_size, training.seq_len + 1)
+    ids = np.random.default_rng(seed).integers(0, experiment.model.vocab_size, shape)
+    targets = ids[:, 1:].copy()
+    if ignored:
+        targets[-1, -ignored:] = IGNORE
+    return Batch(np.ascontiguousarray(ids[:, :-1]), targets)
+
+
+@pytest.fixture
+def small():
+    return SMALL
+
+
+@pytest.fixture(params=["torch-sdpa", "torch-manual", "numpy-manual"])
+def each(request):
+    """The small experiment on every engine and attention."""
+    engine, attention = request.param.split("-")
+    if engine == "torch":
+        pytest.importorskip("torch")
+    return SMALL.but(engine=engine, attention=attention)
+
+
+@pytest.fixture
+def batch_of():
+    return make_batch

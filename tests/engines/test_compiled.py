@@ -1,0 +1,110 @@
+"""torch.compile: what proves that it was in force, and that nothing falls back."""
+
+import pytest
+
+from cputrain import engines
+from cputrain.engines import EngineError
+from cputrain.experiment import Experiment
+from cputrain.model import gpt
+
+torch = pytest.importorskip("torch")
+
+TINY = Experiment().but(n_layer=1, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def build(backend, attention="sdpa"):
+    experiment = TINY.but(compile=backend, attention=attention)
+    return engines.build(experiment, gpt.initial_weights(experiment))
+
+
+def follows_eager(engine, batch_of):
+    eager = engines.build(TINY, gpt.initial_weights(TINY))
+    for i in range(4):
+        batch = batch_of(TINY, seed=i)
+        assert engine.train_step(batch) == pytest.approx(eager.train_step(batch), rel=1e-3)
+    batch = batch_of(TINY)
+    assert engine.loss(batch) == pytest.approx(eager.loss(batch), rel=1e-3)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "manual"])
+def test_aot_eager_is_one_graph(attention, batch_of):
+    engine = build("aot_eager", attention)
+    follows_eager(engine, batch_of)
+    for _ in range(2):  # looking compiles nothing
+        found = engine.evidence(batch_of(TINY))
+        ops = found.pop("ops")
+        assert found == {
+            "graphs": 1,
+            "graph_breaks": 0,
+            "recompiles": 0,
+            "backend_called": True,
+            "inductor_kernels": 0,
+        }
+    fused = any("flash_attention_for_cpu" in name for name in ops)
+    assert fused == (attention == "sdpa")
+
+
+def test_inductor_runs_its_own_kernels(batch_of):
+    engine = build("inductor")
+    follows_eager(engine, batch_of)
+    found = engine.evidence(batch_of(TINY))
+    assert found["graphs"] == 1
+    assert found["graph_breaks"] == found["recompiles"] == 0
+    assert found["backend_called"]
+    assert found["inductor_kernels"] > 5
+    assert any("flash_attention_for_cpu" in name for name in found["ops"])
+    assert "aten::gelu" not in found["ops"]
+
+
+def test_a_step_that_ran_eagerly_is_seen(batch_of):
+    engine = build("aot_eager")
+    with torch.compiler.set_stance("force_eager"):
+        engine.train_step(batch_of(TINY))
+        found = engine.evidence(batch_of(TINY))
+    assert found["graphs"] == 0
+    assert not found["backend_called"]
+
+
+def test_a_compiled_model_that_goes_back_to_eager_is_seen(batch_of):
+    engine = build("aot_eager")
+    engine.train_step(batch_of(TINY))
+    with torch.compiler.set_stance("force_eager"):
+        found = engine.evidence(batch_of(TINY))
+    assert found["graphs"] == 1
+    assert not found["backend_called"]
+
+
+def test_recompiling_is_seen(batch_of):
+    engine = build("aot_eager")
+    engine.train_step(batch_of(TINY))
+    with torch.no_grad():
+        engine._run(batch_of(TINY))
+    found = engine.evidence(batch_of(TINY))
+    assert (found["graphs"], found["recompiles"]) == (1, 1)
+
+
+@pytest.mark.parametrize("suppress", [False, True])
+def test_a_backend_that_fails_is_an_error(suppress, monkeypatch, batch_of):
+    from torch._dynamo.backends import registry
+
+    def broken(graph, inputs):
+        raise RuntimeError("no compiler here\nand more")
+
+    registry.lookup_backend("aot_eager")
+    monkeypatch.setitem(registry._COMPILER_FNS, "aot_eager", broken)
+    engine = build("aot_eager")
+    message = r"torch\.compile with aot_eager: .*no compiler here"
+    with (
+        torch._dynamo.config.patch(suppress_errors=suppress),
+        pytest.raises(EngineError, match=message),
+    ):
+        engine.train_step(batch_of(TINY))
+    assert engine.steps_done == 0

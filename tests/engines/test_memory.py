@@ -1,0 +1,53 @@
+"""The memory estimate against measured peaks of fresh processes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cputrain.experiment import Experiment
+from cputrain.model import counts
+
+CHILD = """
+import json, resource, sys
+import numpy as np
+from cputrain import engines
+from cputrain.data.batches import Batch
+from cputrain.experiment import Experiment
+from cputrain.model import gpt
+
+experiment = Experiment.from_json(json.loads(sys.argv[1]))
+initial = gpt.initial_weights(experiment)  # a worker keeps it too
+engine = engines.build(experiment, initial)
+shape = (experiment.training.batch_size, experiment.training.seq_len)
+ids = np.random.default_rng(0).integers(0, 257, shape)
+for _ in range(2):
+    engine.train_step(Batch(ids, ids))
+engine.weights()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"seq_len": 2048, "n_layer": 2},
+        {"seq_len": 1024, "attention": "manual", "n_layer": 2},
+        {"batch_size": 64, "seq_len": 128, "n_layer": 2},
+        {"n_embd": 1024, "n_head": 16, "n_layer": 2, "seq_len": 128},
+        {"vocab_size": 32_000, "batch_size": 4},
+        {"engine": "numpy", "attention": "manual", "batch_size": 8},
+    ],
+    ids=str,
+)
+def test_estimate_is_near_the_peak(changes):
+    import json
+
+    if changes.get("engine") != "numpy":
+        pytest.importorskip("torch")
+    experiment = Experiment().but(**changes)
+    words = [sys.executable, "-c", CHILD, json.dumps(experiment.to_json())]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    estimate = counts.memory_bytes(experiment).total
+    assert estimate / 1.5 < int(done.stdout) < estimate * 1.5

@@ -1,0 +1,87 @@
+"""The reference against arithmetic done another way."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cputrain.engines import numpy_ops as ops
+from cputrain.engines.numpy_ import NumpyEngine
+from cputrain.model import gpt
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_and_its_slope(dtype):
+    x = np.concatenate([np.linspace(-12, 12, 100_001), [0.0, -0.0, 1e-30, -1e-30, 40, -40]])
+    x = x.astype(dtype)
+    y, slope = np.empty_like(x), np.empty_like(x)
+    ops.gelu(x, y, slope)
+    exact = x.astype(np.float64)
+    phi = np.array([0.5 * math.erfc(-v / math.sqrt(2)) for v in exact])
+    density = np.exp(-0.5 * exact**2) / math.sqrt(2 * math.pi)
+    assert np.abs(y - exact * phi).max() < 1e-6
+    assert np.abs(slope - (phi + exact * density)).max() < 1e-6
+
+
+def test_softmax_of_large_scores_is_finite():
+    scores = np.array([[[1e4, 0, 0], [1e4, -1e4, 5], [3, 3, 3]]], np.float32)
+    ops.causal_softmax(scores)
+    assert np.allclose(scores, [[[1, 0, 0], [1, 0, 0], [1 / 3, 1 / 3, 1 / 3]]])
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 130])
+def test_softmax_for_lengths_beside_the_block(length):
+    scores = np.random.default_rng(0).standard_normal((2, length, length))
+    masked = np.where(np.tri(length, dtype=bool), scores, -np.inf)
+    expected = np.exp(masked) / np.exp(masked).sum(-1, keepdims=True)
+    ops.causal_softmax(scores)
+    assert np.allclose(scores, expected)
+
+
+def test_rows_of_repeated_ids_add_up():
+    rng = np.random.default_rng(0)
+    ids, rows = rng.integers(0, 7, 50), rng.standard_normal((50, 4))
+    table, expected = np.ones((9, 4)), np.ones((9, 4))
+    ops.add_rows(table, ids, rows)
+    np.add.at(expected, ids, rows)
+    assert np.allclose(table, expected)
+
+
+def test_cross_entropy_without_targets_is_not_a_number():
+    logits = np.ones((3, 5))
+    assert math.isnan(ops.cross_entropy(logits, np.full(3, -100), -100))
+    assert (logits == 0).all()
+
+
+def test_gradients_are_the_slopes_of_the_loss(small, batch_of):
+    """Central differences in float64, along a random direction and single entries."""
+    experiment = small.but(n_embd=8, seq_len=9)
+    batch, rng = batch_of(experiment), np.random.default_rng(0)
+    # Larger than at the start, so that every path through the model matters.
+    weights = {
+        name: 10 * w.astype(np.float64) + 0.1 * rng.standard_normal(w.shape)
+        for name, w in gpt.initial_weights(experiment).items()
+    }
+    engine = NumpyEngine(experiment.but(engine="numpy", attention="manual"), weights, np.float64)
+    gradients = engine.gradients(batch)
+    for name, gradient in gradients.items():
+        direction = rng.standard_normal(gradient.shape)
+        direction /= np.linalg.norm(direction)
+        losses = []
+        for step in (1e-4, -1e-4):
+            engine.load_weights({**weights, name: weights[name] + step * direction})
+            losses.append(engine.loss(batch))
+        slope = (losses[0] - losses[1]) / 2e-4
+        expected = float((gradient * direction).sum())
+        assert slope == pytest.approx(expected, rel=1e-3, abs=1e-3 * np.linalg.norm(gradient))
+
+
+def test_ids_without_a_row_are_refused(small, batch_of):
+    from cputrain.engines import EngineError
+
+    experiment = small.but(engine="numpy", attention="manual")
+    engine = NumpyEngine(experiment, gpt.initial_weights(experiment))
+    batch = batch_of(experiment)
+    batch.inputs[0, 0] = 257
+    with pytest.raises(EngineError, match="the vocabulary has 257"):
+        engine.loss(batch)

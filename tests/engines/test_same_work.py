@@ -1,0 +1,98 @@
+"""torch against the NumPy reference: losses, gradients, AdamW."""
+
+import numpy as np
+import pytest
+
+from cputrain import engines
+from cputrain.engines.numpy_adamw import AdamW
+from cputrain.experiment import Experiment
+from cputrain.model import gpt
+
+torch = pytest.importorskip("torch")
+
+
+def pair(experiment, attention):
+    weights = gpt.initial_weights(experiment)
+    reference = experiment.but(engine="numpy", attention="manual")
+    return (
+        engines.build(experiment.but(attention=attention), weights),
+        engines.build(reference, weights),
+    )
+
+
+SHAPES = {
+    "baseline": {},
+    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
+    "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
+    "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
+}
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "manual"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gradients_and_losses_agree(shape, attention, batch_of):
+    experiment = Experiment().but(**SHAPES[shape])
+    mine, reference = pair(experiment, attention)
+    ignored = min(5, experiment.training.seq_len - 1)
+    batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(5)]
+    found, expected = mine.gradients(batches[0]), reference.gradients(batches[0])
+    assert found.keys() == expected.keys() == gpt.weight_shapes(experiment).keys()
+    for name, gradient in expected.items():
+        largest = max(np.abs(gradient).max(), 1e-8)
+        assert np.abs(found[name] - gradient).max() <= 1e-4 * largest, name
+    for batch in batches:
+        assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
+    assert mine.steps_done == reference.steps_done == 5
+
+
+def test_weights_agree_after_steps(small, batch_of):
+    mine, reference = pair(small, "sdpa")
+    for i in range(5):
+        mine.train_step(batch_of(small, seed=i))
+        reference.train_step(batch_of(small, seed=i))
+    expected, width = reference.weights(), small.model.n_embd
+    for name, found in mine.weights().items():
+        difference = np.abs(found - expected[name])
+        if name.endswith("qkv.bias"):
+            # The gradient of k's bias is 0 but for rounding, and AdamW makes steps of that.
+            difference[width : 2 * width] = 0
+        assert np.quantile(difference, 0.99) < 1e-5, name
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_adamw_is_torchs_fused(weight_decay):
+    training = Experiment().but(weight_decay=weight_decay).training
+    rng = np.random.default_rng(0)
+    mine = rng.standard_normal(70_001, np.float32)
+    parameter = torch.nn.Parameter(torch.from_numpy(mine.copy()))
+    optimizer = torch.optim.AdamW(
+        [parameter],
+        lr=training.learning_rate,
+        betas=(training.beta1, training.beta2),
+        eps=training.eps,
+        weight_decay=weight_decay,
+        fused=True,
+    )
+    reference = AdamW(mine, training)
+    for _ in range(5):
+        gradient = rng.standard_normal(mine.size, np.float32) * 10 ** rng.uniform(-6, 2)
+        gradient = gradient.astype(np.float32)
+        parameter.grad = torch.from_numpy(gradient.copy())
+        optimizer.step()
+        reference.step(gradient)
+        assert np.abs(parameter.detach().numpy() - mine).max() < 1e-6
+    assert reference.steps == 5
+
+
+def test_the_profile_names_the_kernels(small, batch_of):
+    fused, manual = (
+        engines.build(small.but(attention=a), gpt.initial_weights(small)).evidence(batch_of(small))
+        for a in ("sdpa", "manual")
+    )
+    kernel = "aten::_scaled_dot_product_flash_attention_for_cpu"
+    assert fused["ops"][kernel] == fused["ops"][f"{kernel}_backward"] == small.model.n_layer
+    assert not any("scaled_dot_product" in name for name in manual["ops"])
+    assert manual["ops"]["aten::_softmax"] == small.model.n_layer
+    assert fused["ops"]["aten::_fused_adamw_"] == manual["ops"]["aten::_fused_adamw_"] == 1
+    assert "graphs" not in fused

@@ -1,0 +1,67 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from cputrain.report import words
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (42.1e-3, "42.1 ms"),
+        (1.534, "1.53 s"),
+        (0.99999, "1.00 s"),
+        (812e-6, "812 µs"),
+        (75, "75.0 s"),
+    ],
+)
+def test_step_times(value, expected):
+    assert words.seconds(value) == expected
+
+
+def test_intervals_have_the_unit_and_the_digits_of_their_value():
+    assert words.step_interval(0.0421, 0.04161, 0.0427) == "42.1 ms [41.6, 42.7]"
+    assert words.step_interval(0.0421, None, None) == "42.1 ms"
+    assert words.step_interval(0.998, 0.9, 1.1) == "998 ms [900, 1 100]"
+    assert words.ratio(1.532, 1.5, 1.5666) == "1.53x [1.50, 1.57]"
+    assert words.ratio(1.004, 0.9981, 1.01) == "1.004x [0.998, 1.010]"
+    assert words.ratio(0.51, 0.12, 1075.98) == "0.510x [0.120, 1 080]"
+    assert words.ratio(0.25) == "0.250x"
+    assert words.ratio(48.34) == "48.3x"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(12345, "12 300"), (999.6, "1 000"), (1234567, "1 230 000"), (7.1, "7.10")],
+)
+def test_numbers(value, expected):
+    assert words.number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (42.0, "42 s"),
+        (450, "7.5 min"),
+        (2280, "38 min"),
+        (4680, "78 min"),
+        (15840, "4.4 h"),
+        (1e6, "12 days"),
+    ],
+)
+def test_durations(value, expected):
+    assert words.duration(value) == expected
+
+
+def test_shares_and_sizes():
+    assert (words.percent(0.0131), words.percent(0.417)) == ("1.3 %", "42 %")
+    assert (words.size(812 * 2**20), words.size(3e9)) == ("812 MiB", "2.79 GiB")
+
+
+def test_text_cannot_break_a_table():
+    assert words.cell("a | b\n<script> `x` *y*") == r"a \| b \<script\> \`x\` \*y\*"
+    assert words.cell("aot_eager") == "aot_eager"
+
+
+def test_axis_ticks():
+    assert [words.tick(t) for t in (0.0, 0.05, 1.0, 2.5)] == ["0", "50 ms", "1 s", "2.5 s"]

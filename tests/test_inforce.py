@@ -1,0 +1,102 @@
+"""Each check has to catch a lie."""
+
+import os
+import threading
+
+import pytest
+
+from cputrain import inforce
+from cputrain.experiment import Experiment
+
+MASK = sorted(os.sched_getaffinity(0))
+
+
+def fails(check):
+    with pytest.raises(inforce.NotInForce, match=r"asked for .*, found "):
+        inforce.require([check])
+
+
+def test_a_mask_that_leaked_is_found():
+    inforce.require([inforce.launch_mask(MASK, set(MASK))])
+    fails(inforce.launch_mask(MASK, {MASK[0]} if len(MASK) > 1 else {99}))
+
+
+@pytest.mark.skipif(len(MASK) < 2, reason="needs two CPUs")
+def test_a_thread_outside_the_mask_is_found():
+    inforce.require([inforce.thread_masks(MASK)])
+    stop = threading.Event()
+    stray = threading.Thread(target=stop.wait)
+    stray.start()
+    try:
+        fails(inforce.thread_masks(MASK[:1]))
+    finally:
+        stop.set()
+        stray.join()
+
+
+def test_a_preload_that_is_not_mapped_is_found(tmp_path):
+    maps = tmp_path / "maps"
+    maps.write_text(
+        "7f0-7f1 r-xp 00000000 fe:00 12  /usr/lib/libjemalloc.so.2\n7f2-7f3 rw-p 0 0 0 \n"
+    )
+    inforce.require(inforce.preloads(("/usr/lib/libjemalloc.so.2",), maps))
+    (check,) = inforce.preloads(("/usr/lib/libtcmalloc.so.4",), maps)
+    fails(check)
+
+
+@pytest.mark.parametrize(
+    ("engine", "readings"),
+    [
+        ("torch", {"intra_op_threads": 1}),
+        ("torch", {}),
+        ("numpy", {"threadpools": [{"user_api": "blas", "num_threads": 1}]}),
+        ("numpy", {"threadpools": []}),
+        ("numpy", {"threadpools": [{"user_api": "openmp", "num_threads": 2}]}),
+    ],
+)
+def test_a_thread_count_not_in_force_is_found(engine, readings):
+    (check,) = inforce.threads(engine, 2, readings)
+    fails(check)
+
+
+def test_threads_that_did_not_work_are_found():
+    before, after = {1: 0, 2: 5}, {1: 10**9, 2: 5}
+    fails(inforce.busy_threads(2, before, after, exactly=True))
+    inforce.require([inforce.busy_threads(2, before, after, exactly=False)])
+    fails(inforce.busy_threads(1, before, {1: 10**9, 2: 10**9}, exactly=False))
+
+
+def test_another_attention_kernel_than_asked_is_found():
+    fused = {"aten::_scaled_dot_product_flash_attention_for_cpu": 4}
+    inforce.require(inforce.attention(Experiment(), fused))
+    fails(inforce.attention(Experiment(), {"aten::_softmax": 4})[0])
+    fails(inforce.attention(Experiment().but(attention="manual"), fused)[0])
+
+
+TRUE = {
+    "graphs": 1,
+    "graph_breaks": 0,
+    "recompiles": 0,
+    "backend_called": True,
+    "inductor_kernels": 9,
+}
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"graphs": 0},
+        {"graphs": 2},
+        {"graph_breaks": 1},
+        {"recompiles": 1},
+        {"backend_called": False},
+        {"inductor_kernels": 0},
+    ],
+)
+def test_a_compile_that_fell_back_is_found(lie):
+    compiled = Experiment().but(compile="inductor")
+    inforce.require(inforce.compilation(compiled, TRUE))
+    with pytest.raises(inforce.NotInForce):
+        inforce.require(inforce.compilation(compiled, TRUE | lie))
+    with pytest.raises(inforce.NotInForce):
+        inforce.require(inforce.compilation(compiled, {}))

@@ -1,0 +1,130 @@
+"""Real workers on small models: what they leave, and what makes them refuse to."""
+
+import json
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.numpy import load_file  # noqa: E402
+
+from cputrain import engines, launch  # noqa: E402
+from cputrain.cell import Cell  # noqa: E402
+from cputrain.data import batches, corpus, tokens  # noqa: E402
+from cputrain.experiment import Experiment  # noqa: E402
+from cputrain.launch import CellFailed  # noqa: E402
+from cputrain.model import gpt  # noqa: E402
+
+SMALL = Experiment().but(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
+
+
+def run(experiment, samples=None):
+    """All samples of a cell; the last worker's record and the cell."""
+    cell = Cell("Trial", ("x",), experiment)
+    for _ in range(samples or experiment.budget.samples):
+        cell.sample()
+        cell.settle()
+    return json.loads((cell.folder / "run.json").read_text())["workers"][-1], cell
+
+
+@pytest.mark.parametrize("engine", ["torch", "numpy"])
+def test_a_worker_trains_the_asked_steps_and_proves_it(own_root, engine):
+    record, cell = run(SMALL.but(engine=engine, attention="manual"))
+    assert record["status"] == "ok" and record["reason"] is None
+    assert [len(sample["step_s"]) for sample in record["samples"]] == [4, 4]
+    assert all(s > 0 for sample in record["samples"] for s in sample["step_s"])
+    tried = sum(4 * sample["tries"] for sample in record["samples"])
+    asked = 1 + record["warm_up_steps"] + tried
+    assert record["trained"]["steps_asked"] == record["trained"]["steps_done"] == asked
+    assert record["trained"]["parameters_moved"] == len(gpt.weight_shapes(SMALL))
+    assert record["last_loss"] < record["first_loss"]
+    assert all(check["ok"] for check in record["in_force"])
+    assert record["identity"] == cell.experiment.identity
+    assert cell.clock_s == pytest.approx(
+        sum(sorted(s["step_s"])[1] + sorted(s["step_s"])[2] for s in record["samples"]) / 2
+    )
+
+
+def test_the_saved_model_loads_back_into_the_engine(own_root):
+    record, cell = run(SMALL)
+    weights = load_file(cell.folder / record["model_file"])
+    engine = engines.build(SMALL, weights)
+    text = corpus.load(own_root / "data", offline=True)
+    ids = tokens.token_array(text, 257, 1000, own_root / "data").ids
+    batch = batches.Batches(ids, 64, 1, seed=0).batch(0)
+    assert engine.loss(batch) < record["first_loss"] - 0.5
+
+
+def test_the_first_loss_is_that_of_the_initial_weights(own_root):
+    """Warm-up and checks neither train twice nor skip a batch."""
+    record, _ = run(SMALL, samples=1)
+    text = corpus.load(own_root / "data", offline=True)
+    ids = tokens.token_array(text, 257, 1000, own_root / "data").ids
+    engine = engines.build(SMALL, gpt.initial_weights(SMALL))
+    losses = [engine.train_step(batches.Batches(ids, 64, 1, seed=0).batch(i)) for i in range(30)]
+    kept = record["samples"][0]["loss"]
+    start = 1 + record["warm_up_steps"] + 4 * (record["samples"][0]["tries"] - 1)
+    assert record["first_loss"] == pytest.approx(losses[0], rel=1e-4)
+    if record["samples"][0]["tries"] == 1:
+        assert kept == pytest.approx(losses[start : start + 4], rel=1e-2)
+
+
+def test_a_thread_count_not_in_force_is_a_failed_cell(own_root, monkeypatch):
+    honest = launch.environment
+
+    def lying(experiment, placement):
+        return honest(experiment, placement) | {"OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"}
+
+    monkeypatch.setattr(launch, "environment", lying)
+    with pytest.raises(CellFailed, match=r"get_num_threads\(\): asked for 1, found"):
+        run(SMALL.but(threads=1))
+    record = json.loads((own_root / "output/here/Trial/x/run.json").read_text())["workers"][-1]
+    assert record["status"] == "failed" and "asked for 1" in record["reason"]
+
+
+def test_a_model_that_does_not_learn_is_a_failed_cell(own_root):
+    with pytest.raises(CellFailed, match="DidNotTrain"):
+        run(SMALL.but(learning_rate=0.0))
+
+
+def test_a_diverging_model_is_a_failed_cell(own_root):
+    with pytest.raises(CellFailed, match="DidNotTrain"):
+        run(SMALL.but(learning_rate=10.0))
+
+
+def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, monkeypatch):
+    folder = own_root / "bin"
+    folder.mkdir()
+    for name in ("g++", "clang++", "c++", "gcc", "cc"):
+        broken = folder / name
+        broken.write_text("#!/bin/sh\necho 'broken compiler' >&2\nexit 1\n")
+        broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{shutil.os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(own_root))
+    with pytest.raises(CellFailed) as caught:
+        run(SMALL.but(compile="inductor"))
+    assert caught.value.status == "failed" and "inductor" in caught.value.reason
+
+
+def test_a_model_over_the_cap_is_not_kept_and_the_record_says_so(own_root, monkeypatch):
+    monkeypatch.setenv("CPUTRAIN_MODEL_CAP", "1000")
+    record, cell = run(SMALL)
+    assert record["model_file"] is None and "over the cap" in record["note"]
+    assert not (cell.folder / "model.safetensors").exists()
+
+
+def test_a_broken_record_is_put_aside_and_not_lost(own_root):
+    path = own_root / "output/here/Trial/x/run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema": 1, "workers": [{"id"')
+    record, _ = run(SMALL, samples=1)
+    assert record["status"] == "ok"
+    assert path.with_name("run.json.broken").read_text().endswith('{"id"')
+
+
+def test_corrupt_data_is_a_failed_cell_with_the_file_s_name(own_root):
+    (own_root / "data").mkdir()
+    (own_root / "data" / "corpus.json").write_text("[]")
+    with pytest.raises(CellFailed, match=r"corpus.json is damaged"):
+        run(SMALL)
