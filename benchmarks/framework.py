@@ -22,7 +22,7 @@ class TorchCompile(suite.Suite):
 
 
 class Framework(suite.Suite):
-    """The library that trains; numpy is our hand-written reference, which has no fused attention."""
+    """The library that trains; numpy is our own reference, without fused attention."""
 
     values = ("torch", "numpy")
     name = "engine"

@@ -113,9 +113,8 @@ class Asv:
         process = self.start("build", ["--bench", "just-discover"], pip_environment(offline))
         if process.wait() != 0:
             what = "without --offline once" if offline else "again once the network is there"
-            raise RunError(
-                f"asv could not build its environment; run {what}. It said: {self.log_tail('build')}"
-            )
+            said = self.log_tail("build")
+            raise RunError(f"asv could not build its environment; run {what}. It said: {said}")
 
 
 def pip_environment(offline: bool) -> dict[str, str]:

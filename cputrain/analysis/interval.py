@@ -20,7 +20,7 @@ from cputrain.analysis.spread import Array
 LEVEL = 0.99
 DRAWS = 4000
 SEED = 20261121
-TOO_FEW = "too few workers in the session to tell how far workers differ"
+TOO_FEW = "no interval: too few workers in the session"
 
 
 @dataclass(frozen=True)

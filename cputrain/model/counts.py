@@ -140,7 +140,7 @@ COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000}
 def memory_bytes(experiment: Experiment) -> Memory:
     """Estimated peak memory of a worker: good to refuse what cannot fit, not to plan by the byte.
 
-    What the engines keep is counted; the constants were measured, and so were the sums: 0.9
+    What the engines keep is counted; the constants were measured, and so were the sums: 0.85
     to 1.2 times the peak, for seq_len 128 to 2048, batch_size 1 to 64, n_embd 128 to 2048,
     vocab_size 257 to 50 000 (torch 2.13, NumPy 2.4).
     """

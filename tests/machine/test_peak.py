@@ -54,6 +54,15 @@ def test_measurements_are_merged(tmp_path):
     assert (whole["date"], whole["bandwidth"]) == ("b", 7)
 
 
+def test_the_better_of_two_readings_stays_until_torch_changes(tmp_path):
+    path = tmp_path / "machine.json"
+    peak.merge(path, {"torch": "1", "fp32_matmul_flops": {"1": 5.0}})
+    lower = peak.merge(path, {"torch": "1", "fp32_matmul_flops": {"1": 3.0}})
+    assert lower["fp32_matmul_flops"] == {"1": 5.0}
+    other = peak.merge(path, {"torch": "2", "fp32_matmul_flops": {"1": 3.0}})
+    assert other["fp32_matmul_flops"] == {"1": 3.0}
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"fp32_matmul_flops": 3}'])
 def test_a_damaged_file_is_one_line(tmp_path, content):
     path = tmp_path / "machine.json"

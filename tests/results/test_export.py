@@ -217,6 +217,16 @@ def test_disturbed_cells_do_not_set_the_baseline_time(project):
     assert re.search(r"\*\*Baseline\*\*: 4\d\.\d ms per step", page(project))
 
 
+def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
+    made = sweep.cell("AttentionBackend", "manual", 0.5, USUAL.but(attention="manual"))
+    made[1]["samples"][0]["disturbed"] = True
+    sweep.record("AttentionBackend", "manual", made)
+    sweep.result("AttentionBackend", "sdpa", math.nan)
+    sweep.save(commit="d" * 40, date=2_000)
+    export(sweep.root)
+    assert re.search(r"^\| 1 \| \[AttentionBackend\].*\| disturbed \|$", page(sweep), re.MULTILINE)
+
+
 def test_without_the_noise_floor_nothing_is_said_of_it(project):
     project.suite("SeqLen", "seq_len", (128, 256))
     project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128))
