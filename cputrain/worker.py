@@ -41,6 +41,7 @@ class Worker:
         self.experiment = Experiment.from_json(request["experiment"])
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.losses: list[float] = []
+        self.training_s = 0.0
 
     def say(self, **message: Any) -> None:
         """Answer with one line of JSON."""
@@ -130,7 +131,9 @@ class Worker:
             self.losses.append(self.engine.train_step(next(upcoming)))
             self.engine.synchronize()
 
-        return timing.timed(step, steps)
+        step_s = timing.timed(step, steps)
+        self.training_s += sum(step_s)
+        return step_s
 
     def sample(self) -> None:
         """One sample: repeated while disturbed, at most MAX_TRIES times; answers with it."""
@@ -176,6 +179,7 @@ class Worker:
             "first_loss": self.losses[0],
             "last_loss": self.losses[-1],
             "steps_done": self.engine.steps_done,
+            "training_s": self.training_s,
         }
 
     def finish(self) -> None:

@@ -107,9 +107,9 @@ def _measured(workers: tuple[Worker, ...]) -> Row:
     samples = [sample for worker in workers for sample in worker["samples"]]
     firsts = [w["phases"]["first_step_s"] for w in workers if "first_step_s" in w.get("phases", {})]
     outside = [
-        worker["wall_s"] - sum(steps(worker)) - worker["phases"].get("import_s", 0.0)
+        worker["wall_s"] - worker["training_s"] - worker["phases"].get("import_s", 0.0)
         for worker in workers
-        if "wall_s" in worker and "phases" in worker
+        if {"wall_s", "training_s", "phases"} <= worker.keys()
     ]
     return {
         "workers": len(workers),

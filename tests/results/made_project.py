@@ -30,6 +30,7 @@ def worker(experiment: Experiment, samples: list[list[float]], **others: Any) ->
         "session": SESSION,
         "started": "2026-11-21T11:00:00+00:00",
         "wall_s": 30 * 0.042 + 3.0,
+        "training_s": 30 * 0.042 + 0.6,
         "mode": "full",
         "status": "ok",
         "reason": None,
