@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from cputrain import paths, plan
 
 if TYPE_CHECKING:
-    from cputrain.results.export import Summary
+    from cputrain.report.export import Summary
 
 
 def export() -> Summary:
     """Write every table and page under result/."""
-    from cputrain.results.export import export as write
+    from cputrain.report.export import export as write
 
     return write(paths.ROOT, {planned.name: planned.description for planned in plan.discover()})
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from cputrain import plan
 
 if TYPE_CHECKING:
-    from cputrain.results.export import Summary
+    from cputrain.report.export import Summary
 
 
 def seconds(value: float) -> str:

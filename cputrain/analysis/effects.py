@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cputrain.analysis import interval, noise_floor
 from cputrain.analysis.interval import Estimate, Measured
@@ -12,10 +13,20 @@ from cputrain.results.columns import Row
 from cputrain.results.rows import Cell
 
 
+@dataclass(frozen=True)
+class Analysis:
+    """One machine's rows with intervals and effects; its noise floor, None without the A/A suite;
+    and the pairs of A/A cells."""
+
+    rows: list[Row]
+    noise: float | None
+    pairs: noise_floor.Pairs
+
+
 def analyse(
     cells: Sequence[Cell], peaks: Mapping[str, float], baselines: Mapping[str, str]
-) -> tuple[list[Row], float | None]:
-    """The rows of one machine's cells with intervals and effects, and its noise floor."""
+) -> Analysis:
+    """What the cells of one machine say together."""
     found = [columns.row(cell, dict(peaks)) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
     replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
@@ -45,7 +56,8 @@ def analyse(
         row["above_noise"] = noise_floor.is_above(ratio, noise)
         if row["session"] != found[base]["session"]:
             _say(row, "not of the baseline's session")
-    return found, noise
+    identical = [known[i] for i in measured if cells[i].suite == noise_floor.SUITE]
+    return Analysis(found, noise, noise_floor.pairs(identical))
 
 
 def _say(row: Row, words: str | None) -> None:

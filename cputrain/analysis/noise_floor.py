@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
-from cputrain.analysis.interval import Interval
+from cputrain.analysis import interval
+from cputrain.analysis.interval import Estimate, Interval
 
 SUITE = "Baseline"
 """The A/A suite: the same experiment in every cell."""
@@ -16,6 +19,21 @@ def floor(step_s: Sequence[float]) -> float | None:
     if len(step_s) < 2:
         return None
     return max(step_s) / min(step_s) - 1
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """How many of `all` pairs of A/A cells the interval calls different, wrongly so."""
+
+    different: int
+    all: int
+
+
+def pairs(cells: Sequence[Estimate]) -> Pairs:
+    """Compare every two cells of the A/A suite; pairs without an interval do not count."""
+    effects = [interval.effect(one, other) for one, other in combinations(cells, 2)]
+    known = [effect for effect in effects if effect is not None]
+    return Pairs(sum(effect.high < 1 or effect.low > 1 for effect in known), len(known))
 
 
 def is_above(effect: Interval | None, noise: float | None) -> bool | None:

@@ -30,6 +30,7 @@ class MachinePage:
     Attributes:
         rows, cells: of the same cells, in order.
         noise: the noise floor; None without the A/A suite.
+        pairs: of A/A cells, and how many the interval calls different.
         plots: SVG of each suite that has one.
     """
 
@@ -37,6 +38,7 @@ class MachinePage:
     rows: Sequence[Row]
     cells: Sequence[Cell]
     noise: float | None
+    pairs: noise_floor.Pairs
     plots: Mapping[str, Path]
 
     @property

@@ -1,9 +1,10 @@
 """The noise floor and what stands above it."""
 
+import numpy as np
 import pytest
 
-from cputrain.analysis.interval import Interval
-from cputrain.analysis.noise_floor import floor, is_above
+from cputrain.analysis.interval import Estimate, Interval
+from cputrain.analysis.noise_floor import Pairs, floor, is_above, pairs
 
 
 def test_floor_is_the_largest_ratio_less_one():
@@ -29,3 +30,16 @@ def test_without_two_cells_there_is_no_floor(times):
 )
 def test_above_noise_needs_both_interval_and_floor(effect, noise, expected):
     assert is_above(effect, noise) is expected
+
+
+def estimate(step_s, low, high):
+    logs = np.log(np.linspace(low, high, 1001))
+    return Estimate(step_s, Interval(step_s, low, high), logs=logs)
+
+
+def test_pairs_of_identical_cells_that_the_interval_tells_apart_are_counted():
+    near = [estimate(1.0, 0.9, 1.1), estimate(1.02, 0.92, 1.12)]
+    far = estimate(2.0, 1.99, 2.01)
+    assert pairs(near) == Pairs(different=0, all=1)
+    assert pairs([*near, far]) == Pairs(different=2, all=3)
+    assert pairs([*near, Estimate(1.0, None)]) == Pairs(different=0, all=1)

@@ -10,7 +10,7 @@ import pytest
 from made_project import failure
 
 from cputrain.experiment import Experiment
-from cputrain.results.export import export
+from cputrain.report.export import export
 
 USUAL = Experiment()
 

@@ -50,9 +50,9 @@ def export(
         problems += unknown + broken
         peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
         problems += low
-        found, noise = analyse(cells, peaks, baselines or {})
-        drawn = plots.draw_all(result / name / "plots", found, cells, noise)
-        pages.append(MachinePage(machine, found, cells, noise, drawn))
+        said = analyse(cells, peaks, baselines or {})
+        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
+        pages.append(MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn))
         files += drawn.values()
     every = [row for one in pages for row in one.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in problems]
