@@ -33,7 +33,7 @@ def test_above_noise_needs_both_interval_and_floor(effect, noise, expected):
 
 
 def estimate(step_s, low, high):
-    logs = np.log(np.linspace(low, high, 1001))
+    logs = np.log(np.random.default_rng(round(100 * step_s)).uniform(low, high, 1001))
     return Estimate(step_s, Interval(step_s, low, high), logs=logs)
 
 
