@@ -100,7 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
-    verbs.add_parser("machine", help="what is recorded about this machine")
+    machine = verbs.add_parser("machine", help="what is recorded about a machine")
+    machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
     parser.epilog = f"run's flags:\n{_options(run)}\n{EPILOG}"
     test = verbs.add_parser("test", help="run the project's own tests")

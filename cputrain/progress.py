@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich import progress as rich_progress
 from rich.console import Console
@@ -42,7 +42,10 @@ class Progress:
 
     def __init__(self, rounds: int, console: Console | None = None) -> None:
         self.rounds = rounds
-        self.console = console or Console(highlight=False, soft_wrap=True)
+        wide = Console(highlight=False, soft_wrap=True)
+        if not wide.is_terminal:
+            wide.width = 110  # a log has no width of its own
+        self.console = console or wide
         self.failed = 0
         self._bar: rich_progress.Progress | None = None
         self._suite: plan.Planned | None = None
@@ -72,7 +75,8 @@ class Progress:
         takes = self._total_s + (0 if built else 100)
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
-            f"{machine}: {len(suites)} suites, {len(here)} cells, {self.rounds} rounds each, "
+            f"{machine}: {len(suites)} suites, {len(here)} cells, "
+            f"{self.rounds} fresh {'worker' if self.rounds == 1 else 'workers'} each, "
             f"about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
@@ -107,8 +111,8 @@ class Progress:
         """A worker ended: print its cell once all its rounds are in, or it failed."""
         assert self._suite is not None
         cell = event["cell"]
-        if event.get("note"):
-            self.say(f"  {cell}: {event['note']}")
+        if event.get("note") and cell not in self._steps:
+            self.say(f"  {cell:>10}  {event['note']}")
         if event["status"] == "skipped":
             if cell not in self._steps:
                 self._steps[cell] = []
@@ -171,7 +175,8 @@ class Progress:
         """The summary table, what went wrong, and where everything lies."""
         table = Table(title=f"How much each variable changes the step time on {machine}")
         for column in ("suite", "fastest", "slowest", "ratio", "ok", "failed", "skipped"):
-            table.add_column(column, justify="left" if column == "suite" else "right")
+            justify: Literal["left", "right"] = "left" if column == "suite" else "right"
+            table.add_column(column, justify=justify, no_wrap=True)
         rows = [row for row in summary.rows if row["machine"] == machine]
         for ranked in _ranked(rows, {planned.name for planned in suites}):
             table.add_row(*ranked)

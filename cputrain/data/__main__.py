@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         text = corpus.load(options.root, offline=options.offline)
         if text.note:
-            print(text.note, file=sys.stderr)
+            print(text.note)
         print(f"{text.source}: {len(text.rows)} rows, fingerprint {text.fingerprint[:12]}")
         for size in options.vocab_size or [tokens.BYTES]:
             made = tokens.token_array(text, size, options.rows, options.root)

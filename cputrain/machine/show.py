@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.errors import UsageError
 from cputrain.machine import facts, memory, peak, reading, registry
 
 
@@ -23,16 +25,41 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
         rows.append(("memory_available", f"{memory.available_memory(root) / 2**30:.1f} GiB"))
     except reading.Unknown as error:
         rows.append(("memory_available", f"unknown ({error})"))
+    return _aligned(rows + _peaks(name, result))
+
+
+def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
+    """The same of a machine whose results lie here: what asv kept of it, and its peaks.
+
+    Raises:
+        UsageError: no results of such a machine.
+    """
+    kept = {path.parent.name: path for path in sorted(result.glob("asv*/*/machine.json"))}
+    if name not in kept:
+        there = ", ".join(sorted(kept)) or "none"
+        raise UsageError(f"no results of a machine {name!r} under {result}; there are: {there}")
+    try:
+        content = json.loads(kept[name].read_text())
+        rows = [(key, str(value or "unknown")) for key, value in content.items()]
+    except (ValueError, AttributeError):
+        raise reading.MachineError(f"{kept[name]} is damaged: not an object; delete it") from None
+    return _aligned(rows + _peaks(name, result))
+
+
+def _peaks(name: str, result: Path) -> list[tuple[str, str]]:
     peaks = peak.read(result / name / "machine.json").get(peak.FIELD, {})
-    for threads, flops in peaks.items():
-        rows.append((f"peak_{threads}_threads", f"{flops / 1e9:.1f} GFLOP/s, fp32 matrix product"))
-    if not peaks:
-        rows.append(("peak", "not measured yet: run measures it"))
+    return [
+        (f"peak_{threads}_threads", f"{flops / 1e9:.1f} GFLOP/s, fp32 matrix product")
+        for threads, flops in peaks.items()
+    ] or [("peak", "not measured yet: run measures it")]
+
+
+def _aligned(rows: list[tuple[str, str]]) -> list[str]:
     width = max(len(key) for key, _ in rows) + 2
     return [f"{key:{width}}{value}" for key, value in rows]
 
 
-def main(_: argparse.Namespace) -> int:
+def main(args: argparse.Namespace) -> int:
     """Print the lines."""
-    print("\n".join(lines()))
+    print("\n".join(other_lines(args.name) if args.name else lines()))
     return 0

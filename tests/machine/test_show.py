@@ -1,7 +1,10 @@
 """What the `machine` verb prints."""
 
+import argparse
+
 import pytest
 
+from cputrain.errors import UsageError
 from cputrain.machine import facts, peak, registry, show
 from cputrain.machine.reading import MachineError
 
@@ -30,5 +33,18 @@ def test_measured_peaks(server, tmp_path):
 
 
 def test_the_verb(capsys):
-    assert show.main(None) == 0
+    assert show.main(argparse.Namespace(name=None)) == 0
     assert "kernel" in capsys.readouterr().out
+
+
+def test_a_machine_whose_results_were_copied_here(tmp_path):
+    folder = tmp_path / "asv" / "laptop"
+    folder.mkdir(parents=True)
+    (folder / "machine.json").write_text('{"machine": "laptop", "cpu": "i5-1240P", "isa": null}')
+    found = [line.split() for line in show.other_lines("laptop", tmp_path)]
+    assert ["cpu", "i5-1240P"] in found and ["isa", "unknown"] in found
+    with pytest.raises(UsageError, match=r"'desktop'.*there are: laptop"):
+        show.other_lines("desktop", tmp_path)
+    (folder / "machine.json").write_text("[")
+    with pytest.raises(MachineError, match="damaged"):
+        show.other_lines("laptop", tmp_path)

@@ -1,0 +1,99 @@
+"""bench.py's own checks: what a folder, a Python or a git that cannot do is told."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from cputrain import paths
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The project's files without their repository, as a zip gives them."""
+    for name in ("cputrain", "benchmarks"):
+        shutil.copytree(paths.PROJECT / name, tmp_path / "zip" / name)
+    for name in ("bench.py", "pyproject.toml", "asv.conf.json", "requirements.txt"):
+        shutil.copy(paths.PROJECT / name, tmp_path / "zip")
+    return tmp_path / "zip"
+
+
+def bench(folder, *words, **env):
+    done = subprocess.run(
+        [sys.executable, "bench.py", *words],
+        cwd=folder,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent), **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    lines = done.stderr.strip().split("\n")
+    return done.returncode, lines
+
+
+def git(folder, *words):
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_zip_without_git_is_told_what_to_do(copy):
+    status, lines = bench(copy)
+    assert status == 1 and len(lines) == 1
+    assert "not a git repository; do: git init" in lines[0]
+
+
+def test_a_repository_without_a_commit_is_told_what_to_do(copy):
+    git(copy, "init")
+    status, lines = bench(copy)
+    assert status == 1 and len(lines) == 1
+    assert "no commit yet; do: git add" in lines[0]
+
+
+def test_without_git_it_says_so(copy, tmp_path):
+    (tmp_path / "bin").mkdir()
+    status, lines = bench(copy, PATH=str(tmp_path / "bin"))
+    assert status == 1 and lines == [
+        "bench.py: git is needed and not installed; on Debian: apt install git"
+    ]
+
+
+def test_without_a_network_it_says_so_and_the_next_start_tries_again(copy):
+    git(copy, "init")
+    git(copy, "add", "-A")
+    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+    nowhere = {
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+        "PIP_EXTRA_INDEX_URL": "",
+        "PIP_FIND_LINKS": "",
+        "PIP_RETRIES": "0",
+        "PIP_NO_CACHE_DIR": "1",
+        "PIP_CONFIG_FILE": os.devnull,
+    }
+    for _ in range(2):
+        status, lines = bench(copy, "list", **nowhere)
+        assert status == 1 and len(lines) == 1, lines
+        assert "cannot install the tools; is the network there?" in lines[0]
+
+
+def test_bad_usage_ends_before_anything_is_installed(copy):
+    status, lines = bench(copy, "run", "--rounds", "0")
+    assert status == 2 and "whole number from 1 to 100" in lines[-1]
+    assert not (copy / "venv").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(copy):
+    git(copy, "init")
+    git(copy, "add", "-A")
+    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+    (copy / ".asv").write_text("a file where a folder belongs")
+    status, lines = bench(copy, "list")
+    assert status == 2 and len(lines) == 1 and str(copy) in lines[0]
+
+
+def test_an_old_python_gets_as_far_as_saying_so():
+    """Python 3.6 can read the file, and the check comes before any import of ours."""
+    text = (paths.PROJECT / "bench.py").read_text()
+    ast.parse(text, feature_version=(3, 6))
+    assert text.index("sys.version_info < (3, 11)") < text.index("from cputrain")
