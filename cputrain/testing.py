@@ -13,8 +13,10 @@ from cputrain import asvenv, paths, record
 from cputrain.errors import RunError
 from cputrain.paths import PROJECT
 
-TOOLS_TESTS = ("analysis", "report", "results", "sweep")
+TOOLS_ONLY = ("analysis", "report", "results", "sweep")
 """Folders of tests/ that need the tools of venv/; all others run on the measured stack."""
+BOTH = ("machine",)
+"""Folders of which a part needs the tools, and a part torch."""
 
 
 def _pip(python: Path | str, words: list[str]) -> None:
@@ -46,8 +48,8 @@ def main(args: argparse.Namespace) -> int:
     beside = paths.STATE / "pytest"
     if not beside.exists():
         _pip(asv.python(), ["--target", str(beside), "pytest>=8.3", "hypothesis>=6.110"])
-    tools = [f"tests/{name}" for name in TOOLS_TESTS if (PROJECT / "tests" / name).exists()]
-    ignored = [f"--ignore={folder}" for folder in tools]
+    ignored = [f"--ignore=tests/{name}" for name in TOOLS_ONLY]
+    tools = [f"tests/{name}" for name in (*TOOLS_ONLY, *BOTH)]
     print("tests on the measured stack", flush=True)
     statuses = [_pytest(asv.python(), [*args.pytest, *ignored], str(beside))]
     print("tests with the tools", flush=True)

@@ -12,7 +12,6 @@ import faulthandler
 import json
 import os
 import platform
-import resource
 import sys
 import time
 import traceback
@@ -23,6 +22,8 @@ LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
 
 from cputrain import inforce, paths, timing  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
+from cputrain.machine.memory import peak_resident  # noqa: E402
+from cputrain.machine.reading import Unknown  # noqa: E402
 from cputrain.model import counts  # noqa: E402
 
 MAX_TRIES = 3
@@ -174,8 +175,13 @@ class Worker:
 
     def so_far(self) -> dict[str, Any]:
         """What a record holds at any time."""
+        peak: dict[str, Any]
+        try:
+            peak = {"peak_rss_bytes": peak_resident()}
+        except Unknown as unknown:
+            peak = {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
         return {
-            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            **peak,
             "first_loss": self.losses[0],
             "last_loss": self.losses[-1],
             "steps_done": self.engine.steps_done,

@@ -128,3 +128,11 @@ def test_corrupt_data_is_a_failed_cell_with_the_file_s_name(own_root):
     (own_root / "data" / "corpus.json").write_text("[]")
     with pytest.raises(CellFailed, match=r"corpus.json is damaged"):
         run(SMALL)
+
+
+def test_peak_memory_is_the_worker_s_and_not_its_launcher_s(own_root):
+    """ru_maxrss would say that the worker held what we hold when we fork it."""
+    ours = bytearray(1_500_000_000)
+    ours[::4096] = b"x" * len(ours[::4096])
+    record, _ = run(SMALL, samples=1)
+    assert 100e6 < record["peak_rss_bytes"] < 1.2e9

@@ -18,14 +18,30 @@ def available_memory(root: Path = reading.ROOT) -> int:
     return min([meminfo(root, "MemAvailable"), *_cgroup_rooms(root)])
 
 
+def peak_resident(root: Path = reading.ROOT) -> int:
+    """Bytes of this process's resident memory at their most, since its program was started.
+
+    Not getrusage's ru_maxrss: that survives exec, so a worker would start with what its
+    launcher held when it forked (getrusage(2)).
+
+    Raises:
+        reading.Unknown: /proc/self/status does not say.
+    """
+    return _kilobytes(root, "/proc/self/status", "VmHWM")
+
+
 def meminfo(root: Path, field: str) -> int:
     """A field of /proc/meminfo in bytes. Raises reading.Unknown."""
-    for line in reading.text(root, "/proc/meminfo").splitlines():
-        name, _, rest = line.partition(":")
+    return _kilobytes(root, "/proc/meminfo", field)
+
+
+def _kilobytes(root: Path, name: str, field: str) -> int:
+    for line in reading.text(root, name).splitlines():
+        key, _, rest = line.partition(":")
         words = rest.split()
-        if name == field and words and words[0].isdigit():
+        if key == field and words and words[0].isdigit():
             return int(words[0]) * 1024
-    raise reading.Unknown(f"/proc/meminfo: no {field}")
+    raise reading.Unknown(f"{name}: no {field}")
 
 
 def _cgroup_rooms(root: Path) -> list[int]:

@@ -9,11 +9,12 @@ from cputrain.experiment import Experiment
 from cputrain.model import counts
 
 CHILD = """
-import json, resource, sys
+import json, sys
 import numpy as np
 from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.experiment import Experiment
+from cputrain.machine.memory import peak_resident
 from cputrain.model import gpt
 
 experiment = Experiment.from_json(json.loads(sys.argv[1]))
@@ -24,7 +25,7 @@ ids = np.random.default_rng(0).integers(0, 257, shape)
 for _ in range(2):
     engine.train_step(Batch(ids, ids))
 engine.weights()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(peak_resident())
 """
 
 
