@@ -183,3 +183,16 @@ def test_ending_twice_is_safe():
     ended.end()
     ended.end()
     assert json.dumps(ended.process.returncode) == "-9"
+
+
+def test_a_worker_that_the_kernel_killed_for_memory_is_told_from_another_kill(monkeypatch):
+    kill = "os.kill(os.getpid(), 9)"
+    assert failure(kill).status == "failed"
+    kills = iter([3, 4])
+    monkeypatch.setattr(launch, "_oom_kills", lambda: next(kills))
+    failed = failure(kill)
+    assert failed.status == "out of memory" and "killed by the kernel" in failed.reason
+
+
+def test_the_kernel_s_count_of_memory_kills_can_be_read_here():
+    assert launch._oom_kills() >= 0

@@ -21,6 +21,8 @@ from cputrain.results.records import Problem
 from cputrain.results.rows import NOT_RUN, Cell
 
 LONGEST_REASON = 200
+SLOW_START = 10
+"""First steps that take this many steps' time are said: they compile."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,8 @@ def note(row: Row) -> str:
         said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
     else:
         said += [reason] if reason else []
+    if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
+        said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
     if row["disturbed_samples"]:
         said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
     if row["mode"] == "quick":

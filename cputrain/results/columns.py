@@ -103,7 +103,7 @@ def _provenance(last: Worker) -> Row:
 
 def _measured(workers: tuple[Worker, ...]) -> Row:
     every = [steps(worker) for worker in workers]
-    peak_rss = [worker["peak_rss_bytes"] for worker in workers if "peak_rss_bytes" in worker]
+    peak_rss = [w["peak_rss_bytes"] for w in workers if w.get("peak_rss_bytes") is not None]
     samples = [sample for worker in workers for sample in worker["samples"]]
     firsts = [w["phases"]["first_step_s"] for w in workers if "first_step_s" in w.get("phases", {})]
     outside = [

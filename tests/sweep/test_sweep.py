@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import time
 
@@ -82,6 +83,8 @@ def test_quick_never_overwrites_full_results(trial):
 def test_the_stored_number_is_the_worker_s_own_clock(trial):
     status, out = trial.run("--bench", "First")
     assert status == 0, out
+    assert re.search(r"^ +2 +[\d.]+ m?s a step +[\d,]+ tokens/s +-", out, re.MULTILINE)
+    assert re.search(r"First .* 2: .* 1: |First .* 1: .* 2: ", out)
     (worker,) = trial.record("First/2")["workers"]
     (path,) = (trial.folder / "result" / "asv").glob("*/*-*.json")
     stored = json.loads(path.read_text())["results"]["trial.First.time_train_steps"][0][1]
