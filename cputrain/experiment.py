@@ -94,7 +94,7 @@ class Training:
 
     seq_len: int = 256
     batch_size: int = 1
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-4
     beta1: float = 0.9
     beta2: float = 0.95
     eps: float = 1e-8

@@ -183,7 +183,6 @@ class Worker:
         return {
             **peak,
             "first_loss": self.losses[0],
-            "last_loss": self.losses[-1],
             "steps_done": self.engine.steps_done,
             "training_s": self.training_s,
         }
@@ -198,7 +197,8 @@ class Worker:
         weights = self.engine.weights()
         moved = gates.moved(self.initial, weights)
         gates.steps(len(self.losses), self.engine.steps_done)
-        gates.loss_fell(self.losses[0], self.losses[-self.experiment.budget.steps :])
+        last_loss = self.engine.loss(self.batches.batch(0))
+        gates.loss_fell(self.losses[0], last_loss)
         saved: dict[str, Any]
         with self.phase("save_s", "saving the model"):
             size = sum(array.nbytes for array in weights.values())
@@ -214,6 +214,7 @@ class Worker:
             "parameters_moved": moved,
             "parameters": len(self.initial),
         }
+        saved["last_loss"] = last_loss
         self.say(finished=True, trained=trained, **saved, **self.so_far(), phases=self.phases)
 
     def save(self, weights: dict[str, Any]) -> str:

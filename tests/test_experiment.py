@@ -11,7 +11,7 @@ BASELINE = {
     "training": {
         "seq_len": 256,
         "batch_size": 1,
-        "learning_rate": 1e-3,
+        "learning_rate": 3e-4,
         "beta1": 0.9,
         "beta2": 0.95,
         "eps": 1e-8,
