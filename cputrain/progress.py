@@ -170,7 +170,12 @@ class Progress:
             self._bar = None
 
     def end(
-        self, summary: Summary, machine: str, suites: Iterable[plan.Planned], left_out: list[str]
+        self,
+        summary: Summary,
+        machine: str,
+        suites: Iterable[plan.Planned],
+        left_out: list[str],
+        quick: bool,
     ) -> None:
         """The summary table, what went wrong, and where everything lies."""
         table = Table(title=f"How much each variable changes the step time on {machine}")
@@ -183,6 +188,8 @@ class Progress:
         self.console.print(table)
         for problem in summary.problems:
             self.say(f"problem: {problem}")
+        if any(row["mode"] == "full" for row in rows) and quick:
+            self.say("quick results stand in the tables only where there are no full ones")
         if left_out:
             self.say(
                 f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"

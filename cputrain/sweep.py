@@ -168,5 +168,5 @@ def main(args: argparse.Namespace) -> int:
         progress.close()
         held.close()
     summary = exporting.export()
-    progress.end(summary, machine, suites, left_out)
+    progress.end(summary, machine, suites, left_out, args.quick)
     return 1 if progress.failed else 0
