@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cputrain import asvenv, paths, placement, plan
+from cputrain import asvenv, paths, placement, plan, record
 from cputrain.machine import peak
 from cputrain.progress import Progress
 
@@ -16,7 +16,8 @@ def everything(
     """asv's environment, the data, and this machine's matmul peak."""
     if not asv.python().exists():
         progress.say("asv builds its environment from requirements.txt: 1-2 minutes, 2 GB")
-    asv.build(offline)
+    if not asv.is_built(record.commit()[0] or ""):
+        asv.build(offline)
     python = asv.python()
     cells = runnable(suites)
     sizes = sorted({cell.experiment.model.vocab_size for cell in cells})

@@ -138,7 +138,7 @@ def main(args: argparse.Namespace) -> int:
     )
     estimate = plan.Estimate([paths.output_folder(machine, m) for m in paths.MODES])
     todo = [planned for planned in suites if planned.name not in state.done]
-    progress.begin(machine, suites, todo, estimate, built=asv.is_built(record.commit()[0] or ""))
+    progress.begin(machine, suites, todo, estimate, built=asv.python().exists())
     if state.done:
         progress.say(
             f"going on where the last run stopped: {len(state.done)} of {len(suites)} suites are "
