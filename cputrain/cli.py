@@ -122,6 +122,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return _parser().parse_args(words)
 
 
+UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
+"""Errors of folders and files that cannot be what they have to be: the user's to mend."""
+
 VERBS = {
     "run": "cputrain.sweep",
     "list": "cputrain.plan",
@@ -153,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"bench.py: {where}{error.strerror or error}", file=sys.stderr)
-        return 2 if isinstance(error, PermissionError) else 1
+        return 2 if isinstance(error, UNWRITABLE) else 1
 
 
 if __name__ == "__main__":

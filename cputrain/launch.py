@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from typing import IO, Any
 from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.parent import dies_with_parent
-from cputrain.placement import environment, place
+from cputrain.placement import COMPILED, environment, place
 
 MARK = "CPUTRAIN_WORKER"
 STDERR_KEPT = 4000
@@ -63,6 +64,11 @@ class Worker:
         self._answers = b""
         self._stderr = b""
         self._oom_kills = _oom_kills()
+        env = {**environment(experiment, self.placement), MARK: self._mark}
+        self._compiled: Path | None = None
+        if experiment.runtime.compile != "eager":
+            self._compiled = COMPILED / self._mark
+            env["TORCHINDUCTOR_CACHE_DIR"] = str(self._compiled)
         tie, cpus = dies_with_parent(), self.placement.cpus
 
         def prepare() -> None:
@@ -77,7 +83,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=paths.PROJECT,
-                env={**environment(experiment, self.placement), MARK: self._mark},
+                env=env,
                 pass_fds=(writing,),
                 preexec_fn=prepare,
             )
@@ -133,6 +139,8 @@ class Worker:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.005)
+        if self._compiled is not None and self._compiled.exists():
+            shutil.rmtree(self._compiled)
         self._selector.close()
         for stream in (self._reading, self.process.stdin, self.process.stdout):
             if stream is not None:

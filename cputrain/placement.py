@@ -67,6 +67,10 @@ def why_not(experiment: Experiment) -> str | None:
     return None
 
 
+COMPILED = paths.STATE / "compiled"
+"""Where workers keep compiled code; each has a folder of its own, so that none finds it warm."""
+
+
 def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     """The worker's whole environment: a few of the caller's variables, and the experiment's."""
     threads = str(placement.threads)
@@ -83,9 +87,6 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
         env["MKL_DYNAMIC"] = "FALSE"
-    if experiment.runtime.compile != "eager":
-        cache = paths.STATE / "compiled" / experiment.identity
-        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache)
     if experiment.system.preload:
         env["LD_PRELOAD"] = ":".join(experiment.system.preload)
     return env

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from cputrain import asvenv, paths, placement, plan, record
@@ -14,6 +15,8 @@ def everything(
     asv: asvenv.Asv, suites: list[plan.Planned], offline: bool, progress: Progress
 ) -> None:
     """asv's environment, the data, and this machine's matmul peak."""
+    if placement.COMPILED.exists():  # of workers that were killed with their launcher
+        shutil.rmtree(placement.COMPILED)
     if not asv.python().exists():
         progress.say("asv builds its environment from requirements.txt: 1-2 minutes, 2 GB")
     if not asv.is_built(record.commit()[0] or ""):

@@ -192,7 +192,8 @@ class Worker:
         from cputrain import gates
 
         self.say(phase="proving that the model trained")
-        self.evidence = self.engine.evidence(self.batches.batch(0))
+        if self.experiment.runtime.compile != "eager":  # recompiled meanwhile?
+            self.evidence = self.engine.evidence(self.batches.batch(0))
         inforce.require(self.in_force())
         weights = self.engine.weights()
         moved = gates.moved(self.initial, weights)

@@ -109,6 +109,16 @@ def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, mo
     assert caught.value.status == "failed" and "inductor" in caught.value.reason
 
 
+def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, monkeypatch):
+    monkeypatch.setattr(launch, "COMPILED", own_root / "compiled")
+    compiled = SMALL.but(compile="inductor", n_layer=1, samples=1)
+    first, _ = run(compiled)
+    second, _ = run(compiled)
+    warm = 0.5 * first["phases"]["first_step_s"]
+    assert second["phases"]["first_step_s"] > warm, "the second worker found a warm cache"
+    assert list((own_root / "compiled").iterdir()) == []
+
+
 def test_a_model_over_the_cap_is_not_kept_and_the_record_says_so(own_root, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_MODEL_CAP", "1000")
     record, cell = run(SMALL)

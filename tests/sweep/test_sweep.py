@@ -115,3 +115,10 @@ def test_corrupt_data_is_one_line_and_status_2(trial):
     status, out = trial.run("--bench", "First")
     assert status == 2
     assert "corpus.json is damaged" in out and "delete it" in out and "Traceback" not in out
+
+
+def test_a_folder_that_cannot_be_is_one_line_and_status_2(trial):
+    (trial.folder / "result").write_text("a file where a folder belongs")
+    status, out = trial.run("--bench", "First")
+    assert status == 2, out
+    assert str(trial.folder / "result") in out and "Traceback" not in out
