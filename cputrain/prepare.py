@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from pathlib import Path
 
 from cputrain import asvenv, paths, placement, plan, record
+from cputrain.errors import UsageError
 from cputrain.machine import peak
 from cputrain.progress import Progress
+
+
+def folders() -> None:
+    """Make the folders that a sweep writes to.
+
+    Raises:
+        UsageError: one cannot be made or written.
+    """
+    for folder in (paths.DATA, paths.OUTPUT, paths.RESULT, paths.STATE):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                continue
+        except OSError as error:
+            what = error.strerror
+            raise UsageError(
+                f"cannot write in {folder}: {what}; make it a folder of yours"
+            ) from None
 
 
 def everything(

@@ -127,6 +127,7 @@ def main(args: argparse.Namespace) -> int:
     mode = "quick" if args.quick else "full"
     rounds = args.rounds or (1 if args.quick else 2)
     suites = plan.choose(plan.discover(), args.bench, args.quick)
+    prepare.folders()
     held = lock.hold()
     registered = registry.register()
     machine = registered.name
