@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from cputrain.data.batches import Batch
+from cputrain.data.batches import IGNORE, Batch
 
 Weights = Mapping[str, np.ndarray]
 
@@ -18,16 +16,16 @@ class DidNotTrain(RuntimeError):
     """The model did not train the way it should: one line says how."""
 
 
-def next_token(batch: Batch, ignore: int) -> None:
+def next_token(batch: Batch) -> None:
     """Each target is the token after its input: targets[b, t] == inputs[b, t + 1].
 
     Raises:
         DidNotTrain: some target is another token, such as the input itself.
     """
     ahead, targets = batch.inputs[:, 1:], batch.targets[:, :-1]
-    counts = targets != ignore
+    counts = targets != IGNORE
     wrong = int((ahead[counts] != targets[counts]).sum())
-    if wrong or not counts.any():
+    if wrong or not (batch.targets != IGNORE).any():
         raise DidNotTrain(f"{wrong} of {int(counts.sum())} targets are not the next token")
 
 

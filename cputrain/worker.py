@@ -64,7 +64,6 @@ class Worker:
 
             engines.load(experiment.runtime.engine)
         with self.phase("data_s", "loading data"):
-            from cputrain import gates
             from cputrain.data import batches, corpus, tokens
 
             text = corpus.load(paths.DATA, offline=self.request["offline"])
@@ -72,7 +71,6 @@ class Worker:
             self.batches = batches.Batches(
                 ids.ids, training.seq_len, training.batch_size, training.seed
             )
-            gates.next_token(self.batches.batch(0), batches.IGNORE)
         with self.phase("build_s", "building the model"):
             from cputrain.model import gpt
 
@@ -125,7 +123,11 @@ class Worker:
 
     def train(self, steps: int) -> list[float]:
         """Train `steps` steps on the next batches; the seconds of each."""
+        from cputrain import gates
+
         ready = [self.batches.batch(len(self.losses) + i) for i in range(steps)]
+        for batch in ready:
+            gates.next_token(batch)
         upcoming = iter(ready)
 
         def step() -> None:
