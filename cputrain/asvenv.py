@@ -154,7 +154,11 @@ def in_environment(python: Path, words: list[str], what: str, only: tuple[str, .
     env = {name: value for name, value in os.environ.items() if not only or name in only}
     env |= {"PYTHONPATH": str(PROJECT), "CPUTRAIN_ROOT": str(paths.ROOT)}
     done = subprocess.run(
-        [str(python), "-P", "-m", *words], capture_output=True, text=True, env=env
+        [str(python), "-P", "-m", *words],
+        capture_output=True,
+        text=True,
+        env=env,
+        preexec_fn=dies_with_parent(),
     )
     if done.returncode:
         last = (done.stderr.strip() or "no output").split("\n")[-1]

@@ -161,7 +161,8 @@ class Worker:
             # More threads than CPUs wait for one another: that is the experiment's own doing.
             disturbed = alone and share is not None and share > DISTURBED_SHARE
             disturbed = disturbed or bool(readings["throttled_s"])
-            if best is None or (share or 0) < (best["noise"]["run_queue_share"] or 0):
+            calmer = best is None or (share or 0) < (best["noise"]["run_queue_share"] or 0)
+            if calmer or not disturbed:
                 loss = self.losses[-len(step_s) :]
                 best = {"step_s": step_s, "loss": loss, "noise": readings, "disturbed": disturbed}
                 best["busy"] = busy.to_json()

@@ -1,8 +1,13 @@
 """Tests that write do so in a folder of their own."""
 
+import hypothesis
 import pytest
 
 from cputrain import paths
+
+# No test depends on how fast this machine is at the moment.
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture

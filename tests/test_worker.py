@@ -109,6 +109,7 @@ def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, mo
     assert caught.value.status == "failed" and "inductor" in caught.value.reason
 
 
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
 def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, monkeypatch):
     monkeypatch.setattr(launch, "COMPILED", own_root / "compiled")
     compiled = SMALL.but(compile="inductor", n_layer=1, samples=1)
