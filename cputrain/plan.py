@@ -132,9 +132,9 @@ class Estimate:
             for path in sorted(folder.glob("*/*/run.json")):
                 try:
                     workers = json.loads(path.read_text())["workers"]
-                except (OSError, ValueError, KeyError):
+                    done = [w["wall_s"] for w in workers if w["status"] == "ok"]
+                except (OSError, ValueError, KeyError, TypeError):
                     continue  # export names broken records; a guess will do here
-                done = [w["wall_s"] for w in workers if w.get("status") == "ok" and "wall_s" in w]
                 if done:
                     self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
 

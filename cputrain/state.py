@@ -26,10 +26,10 @@ class State:
         """The state of the stopped sweep that wanted the same, or of a new one."""
         try:
             kept = json.loads(path.read_text())
-        except (FileNotFoundError, ValueError):
-            kept = {}
-        if not fresh and kept.get("wanted") == wanted and not kept.get("finished"):
-            return cls(path, wanted, kept["session"], tuple(kept["done"]))
+            if not fresh and kept["wanted"] == wanted and not kept["finished"]:
+                return cls(path, wanted, str(kept["session"]), tuple(kept["done"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            pass  # none, or not what `save` writes: nothing to go on with
         stamp = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
         return cls(path, wanted, f"{stamp}-{os.getpid()}")
 
