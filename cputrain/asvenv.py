@@ -51,11 +51,17 @@ class Asv:
     Args:
         mode: full or quick.
         machine: asv's name of this machine.
+
+    Attributes:
+        results: asv's folder of this machine's results.
+        copies: where `safekeeping` has copies of them.
     """
 
     def __init__(self, mode: str, machine: str) -> None:
         self.mode, self.machine = mode, machine
         self.config = config(mode)
+        self.results = paths.asv_results(mode) / machine
+        self.copies = paths.STATE / f"kept-{mode}"
         self.logs = paths.STATE / "logs"
         self.logs.mkdir(parents=True, exist_ok=True)
 

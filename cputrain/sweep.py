@@ -13,7 +13,7 @@ import uuid
 from types import FrameType
 from typing import Any, NoReturn
 
-from cputrain import asvenv, lock, paths, plan, prepare, record
+from cputrain import asvenv, lock, paths, plan, prepare, record, safekeeping
 from cputrain.errors import RunError
 from cputrain.progress import Progress
 from cputrain.state import State
@@ -83,6 +83,7 @@ class Sweep:
             RunError: asv itself failed; a failed cell is not that.
         """
         self.events.write_text("")
+        safekeeping.keep(self.asv.results, self.asv.copies)
         self.progress.suite(planned)
         words = ["--bench", planned.pattern(), "--record-samples"]
         words += ["--attribute", f"rounds={self.rounds}"]
@@ -162,6 +163,8 @@ def main(args: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     try:
+        for line in safekeeping.mend(asv.results, asv.copies):
+            progress.say(line)
         prepare.everything(asv, suites, args.offline, progress)
         left_out = sweep.run(until, estimate)
         prepare.measure_peak(machine, asv.python(), prepare.runnable(suites), progress, again=True)

@@ -122,3 +122,20 @@ def test_a_folder_that_cannot_be_is_one_line_and_status_2(trial):
     status, out = trial.run("--bench", "First")
     assert status == 2, out
     assert str(trial.folder / "result") in out and "Traceback" not in out
+
+
+def test_a_result_file_that_broke_off_loses_no_suite_that_was_done(trial):
+    """asv rewrites one file for all suites of a commit, in place."""
+    status, out = trial.run("--bench", "First")
+    assert status == 0, out
+    before = rows(trial)["First", "1"]["step_s"]
+    status, out = trial.run("--bench", "Second.*1")
+    assert status == 0, out
+    (path,) = (trial.folder / "result" / "asv").glob("*/*-*.json")
+    path.write_bytes(path.read_bytes()[:700])
+    status, out = trial.run("--bench", "Second")
+    assert status == 0, out
+    assert "broke off in the middle; it is as before the last suite again" in out
+    found = rows(trial)
+    assert found["First", "1"]["step_s"] == before
+    assert found["Second", "2"]["status"] == "ok"

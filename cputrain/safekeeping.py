@@ -1,0 +1,53 @@
+"""Copies of asv's results, for the case that asv is killed while it writes them.
+
+asv keeps all suites of a commit in one file and rewrites it in place: a kill in the middle
+would lose the suites that were done. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cputrain.atomic import write_bytes
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file holds JSON to its end."""
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return True
+
+
+def keep(results: Path, copies: Path) -> None:
+    """Copy every whole result file of one machine.
+
+    Args:
+        results: asv's folder of the machine.
+        copies: where the copies lie.
+    """
+    for path in results.glob("*.json"):
+        if is_whole(path):
+            write_bytes(copies / path.name, path.read_bytes())
+
+
+def mend(results: Path, copies: Path) -> list[str]:
+    """Put copies in place of files that broke; without a copy the file is put aside.
+
+    Returns:
+        One line for people about each such file.
+    """
+    said = []
+    for path in sorted(results.glob("*.json")):
+        if is_whole(path):
+            continue
+        path.replace(path.with_suffix(".json.broken"))
+        copy = copies / path.name
+        if copy.exists() and is_whole(copy):
+            write_bytes(path, copy.read_bytes())
+            said.append(f"{path} broke off in the middle; it is as before the last suite again")
+        else:
+            said.append(f"{path} broke off in the middle and is put aside as {path.name}.broken")
+    return said
