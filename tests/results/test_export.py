@@ -226,6 +226,21 @@ def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
     assert re.search(r"^\| 1 \| \[AttentionBackend\].*\| disturbed \|$", page(sweep), re.MULTILINE)
 
 
+@pytest.mark.parametrize(("held_up", "judged"), [(0, True), (2, True), (3, False), (6, False)])
+def test_a_cell_half_of_whose_samples_were_disturbed_is_not_judged(sweep, held_up, judged):
+    path = sweep.root / "output" / "here" / "SeqLen" / "512" / "run.json"
+    record = json.loads(path.read_text())
+    samples = [sample for worker in record["workers"] for sample in worker["samples"]]
+    assert len(samples) == 6
+    for sample in samples[:held_up]:
+        sample["disturbed"] = True
+    path.write_text(json.dumps(record))
+    rows = {(row["suite"], row["value"]): row for row in export(sweep.root).rows}
+    row = rows["SeqLen", "512"]
+    assert row["effect"] > 1.8
+    assert row["above_noise"] is (True if judged else None)
+
+
 def test_without_the_noise_floor_nothing_is_said_of_it(project):
     project.suite("SeqLen", "seq_len", (128, 256))
     project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128))
