@@ -9,7 +9,7 @@ class AttentionBackend(suite.Suite):
     values = ("sdpa", "manual")
 
     def vary(self, base, value):
-        return base.but(attention=value)
+        return base.but(attention_backend=value)
 
 
 class TorchCompile(suite.Suite):
@@ -28,4 +28,4 @@ class Framework(suite.Suite):
     name = "engine"
 
     def vary(self, base, value):
-        return base.but(engine=value, attention="manual" if value == "numpy" else "sdpa")
+        return base.but(engine=value, attention_backend="manual" if value == "numpy" else "sdpa")

@@ -13,186 +13,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from cputrain import rules
+from cputrain.fields import ExperimentError as ExperimentError
+from cputrain.fields import refuse
+from cputrain.parts import Budget, Model, Runtime, System, Training
+
 SCHEMA = 1
 """Raise it when a default below changes: identities leave defaults out."""
-
-
-class ExperimentError(ValueError):
-    """A setting that cannot be: the message names the field, the value and the rule."""
-
-
-def _refuse(name: str, value: object, rule: str) -> None:
-    raise ExperimentError(f"{name} = {value!r}: {rule}")
-
-
-def _whole(part: object, name: str, least: int) -> None:
-    value = getattr(part, name)
-    if type(value) is not int or value < least:
-        _refuse(name, value, f"a whole number of at least {least} is needed")
-
-
-def _whole_or_none(part: object, name: str, least: int) -> None:
-    if getattr(part, name) is not None:
-        _whole(part, name, least)
-
-
-def _real(part: object, name: str, low: float, high: float) -> None:
-    value = getattr(part, name)
-    if type(value) not in (int, float) or not low <= value <= high:
-        _refuse(name, value, f"a number from {low:g} to {high:g} is needed")
-
-
-def _one_of(part: object, name: str, allowed: tuple[str, ...]) -> None:
-    value = getattr(part, name)
-    if value not in allowed:
-        _refuse(name, value, f"one of {', '.join(allowed)} is needed")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """A GPT decoder: pre-norm, learned positions, erf-GELU, biases, tied head.
-
-    Attributes:
-        n_layer: number of blocks.
-        n_embd: width of the residual stream.
-        n_head: attention heads; each has n_embd / n_head channels.
-        mlp_ratio: hidden width of the MLP over n_embd.
-        vocab_size: rows of the embedding; 257 is the byte vocabulary.
-    """
-
-    n_layer: int = 4
-    n_embd: int = 256
-    n_head: int = 4
-    mlp_ratio: int = 4
-    vocab_size: int = 257
-
-    def __post_init__(self) -> None:
-        for name in ("n_layer", "n_embd", "n_head", "mlp_ratio"):
-            _whole(self, name, 1)
-        _whole(self, "vocab_size", 257)
-        if self.n_embd % self.n_head:
-            _refuse("n_head", self.n_head, f"n_embd = {self.n_embd} does not divide by it")
-
-    @property
-    def head_dim(self) -> int:
-        """Channels per attention head."""
-        return self.n_embd // self.n_head
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """What one optimizer step does. The optimizer is AdamW (Loshchilov & Hutter 2019, alg. 2).
-
-    Attributes:
-        seq_len: tokens in one training sequence.
-        batch_size: sequences per step.
-        learning_rate: constant over the run.
-        beta1, beta2, eps, weight_decay: AdamW's; decay acts on every parameter alike.
-        rows: rows of the corpus that are trained on.
-        seed: draws the initial weights and the order of the batches.
-    """
-
-    seq_len: int = 256
-    batch_size: int = 1
-    learning_rate: float = 3e-4
-    beta1: float = 0.9
-    beta2: float = 0.95
-    eps: float = 1e-8
-    weight_decay: float = 0.1
-    rows: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("seq_len", "batch_size", "rows"):
-            _whole(self, name, 1)
-        _whole(self, "seed", 0)
-        _real(self, "learning_rate", 0.0, 10.0)
-        _real(self, "weight_decay", 0.0, 10.0)
-        _real(self, "beta1", 0.0, 0.9999999)
-        _real(self, "beta2", 0.0, 0.9999999)
-        _real(self, "eps", 1e-16, 1.0)
-
-    @property
-    def tokens_per_step(self) -> int:
-        """Tokens computed in one optimizer step."""
-        return self.seq_len * self.batch_size
-
-
-ENGINES = ("torch", "numpy")
-COMPILE = ("eager", "aot_eager", "inductor")
-ATTENTION = ("sdpa", "manual")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runtime:
-    """Which code does the work.
-
-    Attributes:
-        engine: the library that trains.
-        compile: torch.compile's backend; eager is no compilation.
-        attention: sdpa is torch's fused causal kernel; manual is matmul, mask, softmax, matmul.
-    """
-
-    engine: str = "torch"
-    compile: str = "eager"
-    attention: str = "sdpa"
-
-    def __post_init__(self) -> None:
-        _one_of(self, "engine", ENGINES)
-        _one_of(self, "compile", COMPILE)
-        _one_of(self, "attention", ATTENTION)
-        if self.engine == "numpy" and self.attention != "manual":
-            _refuse("attention", self.attention, "the numpy engine has manual only")
-        if self.engine == "numpy" and self.compile != "eager":
-            _refuse("compile", self.compile, "the numpy engine has eager only")
-
-
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """What the worker process is given.
-
-    Attributes:
-        cores: CPUs in its affinity mask, whole physical cores first; None is all allowed.
-        threads: compute threads; None is one for each physical core in the mask.
-        preload: shared libraries loaded before everything else, absolute paths.
-    """
-
-    cores: int | None = None
-    threads: int | None = None
-    preload: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        _whole_or_none(self, "cores", 1)
-        _whole_or_none(self, "threads", 1)
-        for path in self.preload:
-            if not isinstance(path, str) or not path.startswith("/"):
-                _refuse("preload", path, "an absolute path is needed")
-            if set(path) & set(" :\n"):
-                _refuse("preload", path, "the loader cannot take a path with a space or colon")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """How much is measured, and when to give up.
-
-    Attributes:
-        steps: timed optimizer steps in one sample.
-        samples: samples that one worker takes.
-        warm_up_steps, warm_up_s: most steps and seconds spent on getting steady, outside the clock.
-        deadline_s: wall-clock seconds that one worker may take in all.
-    """
-
-    steps: int = 10
-    samples: int = 3
-    warm_up_steps: int = 30
-    warm_up_s: float = 3.0
-    deadline_s: int = 300
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "samples", "deadline_s"):
-            _whole(self, name, 1)
-        _whole(self, "warm_up_steps", 2)
-        _real(self, "warm_up_s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +32,9 @@ class Experiment:
     system: System = field(default_factory=System)
     budget: Budget = field(default_factory=Budget)
 
+    def __post_init__(self) -> None:
+        rules.check(self.model, self.training, self.runtime, self.budget)
+
     def but(self, **changes: Any) -> Self:
         """The same experiment with some fields changed, whatever part they are in.
 
@@ -214,7 +44,7 @@ class Experiment:
         by_part: dict[str, dict[str, Any]] = {}
         for name, value in changes.items():
             if name not in PART_OF:
-                _refuse(name, value, f"no such field; there are {', '.join(sorted(PART_OF))}")
+                refuse(name, value, f"no such field; there are {', '.join(sorted(PART_OF))}")
             by_part.setdefault(PART_OF[name], {})[name] = value
         parts = {
             part: dataclasses.replace(getattr(self, part), **fields)
@@ -243,12 +73,12 @@ class Experiment:
         parts: dict[str, Any] = {}
         for part, fields in data.items():
             if part not in PARTS:
-                _refuse(part, fields, f"no such part; there are {', '.join(PARTS)}")
+                refuse(part, fields, f"no such part; there are {', '.join(PARTS)}")
             if not isinstance(fields, dict):
-                _refuse(part, fields, "an object of fields is needed")
+                refuse(part, fields, "an object of fields is needed")
             unknown = [name for name in fields if PART_OF.get(name) != part]
             if unknown:
-                _refuse(f"{part}.{unknown[0]}", fields[unknown[0]], "no such field")
+                refuse(f"{part}.{unknown[0]}", fields[unknown[0]], "no such field")
             given = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
             parts[part] = PARTS[part](**given)
         return cls(**parts)

@@ -100,7 +100,7 @@ def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     if experiment.runtime.engine != "torch":
         return []
     fused = sum(n for name, n in ops.items() if "flash_attention_for_cpu" in name)
-    asked = experiment.runtime.attention
+    asked = experiment.runtime.attention_backend
     return [_same("attention kernel", asked, "sdpa" if fused else "manual")]
 
 

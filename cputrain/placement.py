@@ -14,7 +14,7 @@ from cputrain.experiment import Experiment
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError, read_topology
-from cputrain.model import counts
+from cputrain.model.memory import memory_bytes
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """The caller's variables that a worker sees; every other one is set by the experiment or absent."""
@@ -57,7 +57,7 @@ def why_not(experiment: Experiment) -> str | None:
     compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
     if experiment.runtime.compile == "inductor" and compiler is None:
         return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
-    need = counts.memory_bytes(experiment).total
+    need = memory_bytes(experiment).total
     try:
         free = available_memory()
     except Unknown as unknown:

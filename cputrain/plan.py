@@ -17,7 +17,7 @@ from typing import Any
 from cputrain import paths, placement, suite
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
-from cputrain.model import counts
+from cputrain.model import flops
 
 START_S = {"torch": 4.0, "numpy": 2.0}
 COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0}
@@ -159,7 +159,7 @@ class Estimate:
 def guess_s(experiment: Experiment) -> float:
     """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
     placed = placement.place(experiment)
-    step = counts.flops_per_step(experiment).total / ASSUMED_FLOPS
+    step = flops.flops_per_step(experiment).total / ASSUMED_FLOPS
     step /= min(placed.threads, len(placed.cpus))
     budget = experiment.budget
     steps = 1 + 2 + budget.steps * budget.samples

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from cputrain import placement
 from cputrain.cell import Cell
 from cputrain.experiment import Experiment
-from cputrain.model import counts
+from cputrain.model import flops
 from cputrain.parent import die_with_parent
 
 FEWEST_STEPS = 3
@@ -84,7 +84,7 @@ class Suite:
         varied = self.vary(base, *values)
         if varied.budget != base.budget:
             return varied
-        work = counts.flops_per_step(varied).total / counts.flops_per_step(base).total
+        work = flops.flops_per_step(varied).total / flops.flops_per_step(base).total
         steps = min(base.budget.steps, max(FEWEST_STEPS, round(base.budget.steps / work)))
         return varied.but(steps=steps)
 

@@ -24,7 +24,7 @@ from cputrain import inforce, paths, timing  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.machine.memory import peak_resident  # noqa: E402
 from cputrain.machine.reading import Unknown  # noqa: E402
-from cputrain.model import counts  # noqa: E402
+from cputrain.model import flops, memory, shapes  # noqa: E402
 
 MAX_TRIES = 3
 PAUSES_S = (1.0, 4.0)
@@ -72,9 +72,9 @@ class Worker:
                 ids.ids, training.seq_len, training.batch_size, training.seed
             )
         with self.phase("build_s", "building the model"):
-            from cputrain.model import gpt
+            from cputrain.model import initial
 
-            self.initial = gpt.initial_weights(experiment)
+            self.initial = initial.initial_weights(experiment)
             self.engine = engines.build(experiment, self.initial)
         with self.phase("first_step_s", "in the first step"):
             self.train(1)
@@ -85,7 +85,7 @@ class Worker:
             self.evidence = self.engine.evidence(self.batches.batch(0))
             checks = self.in_force()
             inforce.require(checks)
-        flops = counts.flops_per_step(experiment)
+        work = flops.flops_per_step(experiment)
         self.say(
             ready=True,
             in_force=[check.to_json() for check in checks],
@@ -94,11 +94,11 @@ class Worker:
             warm_up_steps=len(warm.step_s),
             steady=warm.steady,
             counts={
-                "n_params": counts.n_params(experiment),
+                "n_params": shapes.n_params(experiment),
                 "tokens_per_step": training.tokens_per_step,
-                "flops_per_step": flops.total,
-                "flops_formula": flops.formula,
-                "memory_estimate_bytes": counts.memory_bytes(experiment).total,
+                "flops_per_step": work.total,
+                "flops_formula": work.formula,
+                "memory_estimate_bytes": memory.memory_bytes(experiment).total,
             },
             data={
                 "source": ids.source,

@@ -70,7 +70,7 @@ def test_another_attention_kernel_than_asked_is_found():
     fused = {"aten::_scaled_dot_product_flash_attention_for_cpu": 4}
     inforce.require(inforce.attention(Experiment(), fused))
     fails(inforce.attention(Experiment(), {"aten::_softmax": 4})[0])
-    fails(inforce.attention(Experiment().but(attention="manual"), fused)[0])
+    fails(inforce.attention(Experiment().but(attention_backend="manual"), fused)[0])
 
 
 TRUE = {

@@ -35,7 +35,7 @@ def test_two_variables_are_two_tuples():
         name = ("batch_size", "attention")
 
         def vary(self, base, batch, attention):
-            return base.but(batch_size=batch, attention=attention)
+            return base.but(batch_size=batch, attention_backend=attention)
 
     assert Both.param_names == ["batch_size", "attention"]
     assert Both().cells() == list(itertools.product((1, 2), ("sdpa", "manual")))

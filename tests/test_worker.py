@@ -16,7 +16,7 @@ from cputrain.cell import Cell  # noqa: E402
 from cputrain.data import batches, corpus, tokens  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.launch import CellFailed  # noqa: E402
-from cputrain.model import gpt  # noqa: E402
+from cputrain.model import initial, shapes  # noqa: E402
 
 SMALL = Experiment().but(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
 
@@ -32,14 +32,14 @@ def run(experiment, samples=None):
 
 @pytest.mark.parametrize("engine", ["torch", "numpy"])
 def test_a_worker_trains_the_asked_steps_and_proves_it(own_root, engine):
-    record, cell = run(SMALL.but(engine=engine, attention="manual"))
+    record, cell = run(SMALL.but(engine=engine, attention_backend="manual"))
     assert record["status"] == "ok" and record["reason"] is None
     assert [len(sample["step_s"]) for sample in record["samples"]] == [4, 4]
     assert all(s > 0 for sample in record["samples"] for s in sample["step_s"])
     tried = sum(4 * sample["tries"] for sample in record["samples"])
     asked = 1 + record["warm_up_steps"] + tried
     assert record["trained"]["steps_asked"] == record["trained"]["steps_done"] == asked
-    assert record["trained"]["parameters_moved"] == len(gpt.weight_shapes(SMALL))
+    assert record["trained"]["parameters_moved"] == len(shapes.weight_shapes(SMALL))
     assert record["last_loss"] < record["first_loss"]
     assert all(check["ok"] for check in record["in_force"])
     assert record["identity"] == cell.experiment.identity
@@ -63,7 +63,7 @@ def test_the_first_loss_is_that_of_the_initial_weights(own_root):
     record, _ = run(SMALL, samples=1)
     text = corpus.load(own_root / "data", offline=True)
     ids = tokens.token_array(text, 257, 1000, own_root / "data").ids
-    engine = engines.build(SMALL, gpt.initial_weights(SMALL))
+    engine = engines.build(SMALL, initial.initial_weights(SMALL))
     losses = [engine.train_step(batches.Batches(ids, 64, 1, seed=0).batch(i)) for i in range(30)]
     kept = record["samples"][0]["loss"]
     start = 1 + record["warm_up_steps"] + 4 * (record["samples"][0]["tries"] - 1)

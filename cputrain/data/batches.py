@@ -21,10 +21,15 @@ class Batch:
         inputs: token ids, int64 [batch_size, seq_len], contiguous.
         targets: targets[b, t] is the token after inputs[b, t], IGNORE where there is none;
             int64 [batch_size, seq_len], contiguous.
+        relations: for masked nodes, 1 + the relation that the node at this place stands in to
+            its token, 0 where a token stands; int64 [batch_size, seq_len].
+        node_targets: for masked nodes, the targets of the node head, IGNORE elsewhere.
     """
 
     inputs: np.ndarray
     targets: np.ndarray
+    relations: np.ndarray | None = None
+    node_targets: np.ndarray | None = None
 
 
 class Batches:

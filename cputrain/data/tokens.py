@@ -41,8 +41,8 @@ class Tokens:
     vocab: int
 
 
-def token_array(corpus: Corpus, vocab_size: int, rows: int, root: Path) -> Tokens:
-    """The tokens of the first `rows` rows, from `root` where they are kept there.
+def token_array(corpus: Corpus, vocab_size: int, rows: int | None, root: Path) -> Tokens:
+    """The tokens of the first `rows` rows, None being all, from `root` where they are kept there.
 
     A corpus too small for `vocab_size` entries gives fewer: `Tokens.vocab` says how many.
 
@@ -52,6 +52,7 @@ def token_array(corpus: Corpus, vocab_size: int, rows: int, root: Path) -> Token
     """
     if vocab_size < BYTES:
         raise DataError(f"vocab_size = {vocab_size}: the byte vocabulary has {BYTES}")
+    rows = len(corpus.rows) if rows is None else rows
     if not 1 <= rows <= len(corpus.rows):
         raise DataError(f"rows = {rows}: the corpus ({corpus.source}) has {len(corpus.rows)}")
     tokenizer = "bytes" if vocab_size == BYTES else f"bpe-{vocab_size}"

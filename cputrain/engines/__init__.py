@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cputrain.experiment import ENGINES, Experiment
+from cputrain.experiment import Experiment
+from cputrain.parts import ENGINES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,18 +23,25 @@ class EngineError(RuntimeError):
 
 
 class Engine(Protocol):
-    """One model in training. Weights and gradients go by the names of `model.gpt`, float32."""
+    """One model in training. Weights and gradients go by the names of `model.shapes`, float32."""
 
     name: str
 
-    def train_step(self, batch: Batch) -> float:
-        """Forward, backward and AdamW update; the loss before the update.
+    def train_step(self, *batches: Batch) -> float:
+        """One optimizer step on these micro-batches; the mean of their losses before the update.
 
-        The loss is the mean cross-entropy in nats over the targets that are not ignored.
+        A loss is the mean cross-entropy in nats over the targets that are not ignored. With
+        objective = "forward" a step is a forward pass that leaves the weights alone.
 
         Raises:
             EngineError: compilation failed, or a batch of another shape than the experiment's.
         """
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; `share` of the gradients is added up for `update`. The loss."""
+
+    def update(self) -> None:
+        """Let the optimizer take a step on the gradients added up, and forget them."""
 
     def synchronize(self) -> None:
         """Wait until everything asked for is done."""

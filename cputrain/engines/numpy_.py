@@ -36,13 +36,29 @@ class NumpyEngine:
         self._gpt = NumpyGpt(experiment, dtype)
         self.load_weights(weights)
         self._optimizer = AdamW(self._gpt.flat_weights, experiment.training)
+        self._sum: ndarray | None = None
 
-    def train_step(self, batch: Batch) -> float:
+    def train_step(self, *batches: Batch) -> float:
         """One optimizer step."""
+        share = 1 / len(batches)
+        loss = sum(self.accumulate(batch, share) for batch in batches) * share
+        self.update()
+        return loss
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients of several batches add up."""
         loss = self._gpt.forward(batch)
         self._gpt.backward(batch)
-        self._optimizer.step(self._gpt.flat_gradients)
+        if share != 1:
+            flat = self._gpt.flat_gradients
+            flat *= share
+            self._sum = flat.copy() if self._sum is None else self._sum + flat
         return loss
+
+    def update(self) -> None:
+        """AdamW on the sum."""
+        self._optimizer.step(self._gpt.flat_gradients if self._sum is None else self._sum)
+        self._sum = None
 
     def synchronize(self) -> None:
         """Nothing to wait for."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy import ndarray
 
-from cputrain.experiment import Training
+from cputrain.parts import Training
 
 BLOCK = 32768
 """Elements per block: five blocks of float32 fit a second-level cache."""

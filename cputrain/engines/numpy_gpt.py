@@ -12,7 +12,7 @@ from cputrain.data.batches import IGNORE
 from cputrain.engines import EngineError
 from cputrain.engines import numpy_ops as ops
 from cputrain.experiment import Experiment
-from cputrain.model.gpt import weight_shapes
+from cputrain.model.shapes import weight_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -138,7 +138,7 @@ class NumpyGpt:
 
     def _heads(self, flat: ndarray, parts: int) -> list[ndarray]:
         """Views of [rows, parts x channels] as parts of [batch, head, token, channel]."""
-        shape = (self._batch, self._length, parts, self._model.n_head, self._model.head_dim)
+        shape = (self._batch, self._length, parts, self._model.n_head, self._model.d_head)
         return list(flat.reshape(shape).transpose(2, 0, 3, 1, 4))
 
     def _scores(self, name: str) -> ndarray:
@@ -150,7 +150,7 @@ class NumpyGpt:
         rows, width = x.shape
         qkv = self._linear(x, f"{layer}.qkv", self._array(f"{layer}.qkv", rows, 3 * width))
         q, k, v = self._heads(qkv, 3)
-        q *= 1 / math.sqrt(self._model.head_dim)
+        q *= 1 / math.sqrt(self._model.d_head)
         p = np.matmul(q, k.swapaxes(2, 3), out=self._scores(f"{layer}.p"))
         ops.causal_softmax(p.reshape(-1, *p.shape[2:]))
         y = self._array(f"{layer}.y", rows, width)
@@ -172,6 +172,6 @@ class NumpyGpt:
         square = (-1, *p.shape[2:])
         ops.softmax_backward(ds.reshape(square), p.reshape(square), along.reshape(square[:2]))
         np.matmul(ds, k, out=dq)
-        dq *= 1 / math.sqrt(self._model.head_dim)
+        dq *= 1 / math.sqrt(self._model.d_head)
         np.matmul(ds.swapaxes(2, 3), q, out=dk)  # q has been scaled in the forward pass
         return self._linear_backward(dqkv, x, f"{layer}.qkv", dx)

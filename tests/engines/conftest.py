@@ -30,7 +30,7 @@ def each(request):
     engine, attention = request.param.split("-")
     if engine == "torch":
         pytest.importorskip("torch")
-    return SMALL.but(engine=engine, attention=attention)
+    return SMALL.but(engine=engine, attention_backend=attention)
 
 
 @pytest.fixture

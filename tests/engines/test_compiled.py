@@ -5,7 +5,7 @@ import pytest
 from cputrain import engines
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
-from cputrain.model import gpt
+from cputrain.model import initial
 
 torch = pytest.importorskip("torch")
 
@@ -21,12 +21,12 @@ def fresh(tmp_path, monkeypatch):
 
 
 def build(backend, attention="sdpa"):
-    experiment = TINY.but(compile=backend, attention=attention)
-    return engines.build(experiment, gpt.initial_weights(experiment))
+    experiment = TINY.but(compile=backend, attention_backend=attention)
+    return engines.build(experiment, initial.initial_weights(experiment))
 
 
 def follows_eager(engine, batch_of):
-    eager = engines.build(TINY, gpt.initial_weights(TINY))
+    eager = engines.build(TINY, initial.initial_weights(TINY))
     for i in range(4):
         batch = batch_of(TINY, seed=i)
         assert engine.train_step(batch) == pytest.approx(eager.train_step(batch), rel=1e-3)

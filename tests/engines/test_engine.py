@@ -6,12 +6,12 @@ import pytest
 from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.engines import EngineError
-from cputrain.model import gpt
+from cputrain.model import initial
 
 
 @pytest.fixture
 def engine(each):
-    return engines.build(each, gpt.initial_weights(each))
+    return engines.build(each, initial.initial_weights(each))
 
 
 def same(a, b):
@@ -41,7 +41,7 @@ def test_the_first_loss_is_near_that_of_guessing(engine, each, batch_of):
 @pytest.fixture
 def quick(each):
     """An engine that learns its batch in some 60 steps."""
-    return engines.build(each.but(learning_rate=0.01), gpt.initial_weights(each))
+    return engines.build(each.but(learning_rate=0.01), initial.initial_weights(each))
 
 
 def test_it_learns_a_batch_by_heart(quick, each, batch_of):
@@ -63,7 +63,7 @@ def test_every_weight_moves_and_every_step_counts(engine, each, batch_of):
 
 
 def test_reading_changes_nothing(engine, each, batch_of):
-    batch, twin = batch_of(each), engines.build(each, gpt.initial_weights(each))
+    batch, twin = batch_of(each), engines.build(each, initial.initial_weights(each))
     for step in range(3):
         before = engine.weights()
         engine.loss(batch)
@@ -76,10 +76,10 @@ def test_reading_changes_nothing(engine, each, batch_of):
 
 
 def test_weights_are_copies(engine, each, batch_of):
-    initial = gpt.initial_weights(each)
-    mine = engines.build(each, initial)
+    start = initial.initial_weights(each)
+    mine = engines.build(each, start)
     mine.train_step(batch_of(each))
-    assert same(initial, gpt.initial_weights(each))
+    assert same(start, initial.initial_weights(each))
     taken = mine.weights()
     taken["wte"][:] = 7
     assert not (mine.weights()["wte"] == 7).any()
@@ -96,7 +96,7 @@ def test_weights_can_be_put_back(engine, each, batch_of):
 
 @pytest.mark.parametrize("change", ["missing", "unknown", "shape"])
 def test_weights_that_do_not_fit_are_refused(engine, each, change):
-    weights = gpt.initial_weights(each)
+    weights = initial.initial_weights(each)
     if change == "missing":
         del weights["h.1.mlp.fc.bias"]
     elif change == "unknown":

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cputrain.experiment import Experiment
-from cputrain.model import counts
+from cputrain.model.memory import memory_bytes
 
 CHILD = """
 import json, sys
@@ -15,10 +15,10 @@ from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.experiment import Experiment
 from cputrain.machine.memory import peak_resident
-from cputrain.model import gpt
+from cputrain.model.initial import initial_weights
 
 experiment = Experiment.from_json(json.loads(sys.argv[1]))
-initial = gpt.initial_weights(experiment)  # a worker keeps it too
+initial = initial_weights(experiment)  # a worker keeps it too
 engine = engines.build(experiment, initial)
 shape = (experiment.training.batch_size, experiment.training.seq_len)
 ids = np.random.default_rng(0).integers(0, 257, shape)
@@ -50,5 +50,5 @@ def test_estimate_is_near_the_peak(changes):
     experiment = Experiment().but(**changes)
     words = [sys.executable, "-c", CHILD, json.dumps(experiment.to_json())]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    estimate = counts.memory_bytes(experiment).total
+    estimate = memory_bytes(experiment).total
     assert estimate / 1.5 < int(done.stdout) < estimate * 1.5

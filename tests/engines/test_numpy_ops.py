@@ -7,7 +7,7 @@ import pytest
 
 from cputrain.engines import numpy_ops as ops
 from cputrain.engines.numpy_ import NumpyEngine
-from cputrain.model import gpt
+from cputrain.model import initial
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -60,9 +60,11 @@ def test_gradients_are_the_slopes_of_the_loss(small, batch_of):
     # Larger than at the start, so that every path through the model matters.
     weights = {
         name: 10 * w.astype(np.float64) + 0.1 * rng.standard_normal(w.shape)
-        for name, w in gpt.initial_weights(experiment).items()
+        for name, w in initial.initial_weights(experiment).items()
     }
-    engine = NumpyEngine(experiment.but(engine="numpy", attention="manual"), weights, np.float64)
+    engine = NumpyEngine(
+        experiment.but(engine="numpy", attention_backend="manual"), weights, np.float64
+    )
     gradients = engine.gradients(batch)
     for name, gradient in gradients.items():
         direction = rng.standard_normal(gradient.shape)
@@ -79,8 +81,8 @@ def test_gradients_are_the_slopes_of_the_loss(small, batch_of):
 def test_ids_without_a_row_are_refused(small, batch_of):
     from cputrain.engines import EngineError
 
-    experiment = small.but(engine="numpy", attention="manual")
-    engine = NumpyEngine(experiment, gpt.initial_weights(experiment))
+    experiment = small.but(engine="numpy", attention_backend="manual")
+    engine = NumpyEngine(experiment, initial.initial_weights(experiment))
     batch = batch_of(experiment)
     batch.inputs[0, 0] = 257
     with pytest.raises(EngineError, match="the vocabulary has 257"):

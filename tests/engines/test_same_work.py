@@ -6,16 +6,17 @@ import pytest
 from cputrain import engines
 from cputrain.engines.numpy_adamw import AdamW
 from cputrain.experiment import Experiment
-from cputrain.model import gpt
+from cputrain.model import initial
+from cputrain.model.shapes import weight_shapes
 
 torch = pytest.importorskip("torch")
 
 
 def pair(experiment, attention):
-    weights = gpt.initial_weights(experiment)
-    reference = experiment.but(engine="numpy", attention="manual")
+    weights = initial.initial_weights(experiment)
+    reference = experiment.but(engine="numpy", attention_backend="manual")
     return (
-        engines.build(experiment.but(attention=attention), weights),
+        engines.build(experiment.but(attention_backend=attention), weights),
         engines.build(reference, weights),
     )
 
@@ -37,7 +38,7 @@ def test_gradients_and_losses_agree(shape, attention, batch_of):
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(5)]
     found, expected = mine.gradients(batches[0]), reference.gradients(batches[0])
-    assert found.keys() == expected.keys() == gpt.weight_shapes(experiment).keys()
+    assert found.keys() == expected.keys() == weight_shapes(experiment).keys()
     for name, gradient in expected.items():
         largest = max(np.abs(gradient).max(), 1e-8)
         assert np.abs(found[name] - gradient).max() <= 1e-4 * largest, name
@@ -86,8 +87,9 @@ def test_adamw_is_torchs_fused(weight_decay):
 
 
 def test_the_profile_names_the_kernels(small, batch_of):
+    weights = initial.initial_weights(small)
     fused, manual = (
-        engines.build(small.but(attention=a), gpt.initial_weights(small)).evidence(batch_of(small))
+        engines.build(small.but(attention_backend=a), weights).evidence(batch_of(small))
         for a in ("sdpa", "manual")
     )
     kernel = "aten::_scaled_dot_product_flash_attention_for_cpu"

@@ -42,6 +42,6 @@ def sweep(project: Project) -> Project:
         project.result("CoreCount", cores, math.nan)
     project.cell("CoreCount", "all", 0.042)
     project.cell("AttentionBackend", "sdpa", 0.042)
-    project.cell("AttentionBackend", "manual", 0.0643, usual.but(attention="manual"))
+    project.cell("AttentionBackend", "manual", 0.0643, usual.but(attention_backend="manual"))
     project.save()
     return project

@@ -217,7 +217,7 @@ def test_disturbed_cells_do_not_set_the_baseline_time(project):
 
 
 def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
-    made = sweep.cell("AttentionBackend", "manual", 0.5, USUAL.but(attention="manual"))
+    made = sweep.cell("AttentionBackend", "manual", 0.5, USUAL.but(attention_backend="manual"))
     made[1]["samples"][0]["disturbed"] = True
     sweep.record("AttentionBackend", "manual", made)
     sweep.result("AttentionBackend", "sdpa", math.nan)

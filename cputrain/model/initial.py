@@ -1,7 +1,6 @@
-"""The weights of the GPT decoder: their names, shapes and initial values, alike for every engine.
+"""Initial values of the weights, alike for every engine.
 
-A linear layer computes x @ weight.T + bias, so its weight is [out, in]. The head has no
-weight of its own: it is the token embedding `wte` (Press & Wolf 2017).
+A linear layer computes x @ weight.T + bias, so its weight is [out, in].
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 import numpy as np
 
 from cputrain.experiment import Experiment
-from cputrain.model import counts
+from cputrain.model.shapes import weight_shapes
 
 Weights = dict[str, np.ndarray]
 """Arrays by weight name, in the order of `weight_shapes`."""
@@ -19,22 +18,18 @@ Weights = dict[str, np.ndarray]
 STD = 0.02
 
 
-def weight_shapes(experiment: Experiment) -> dict[str, tuple[int, ...]]:
-    """The shape of every trained tensor by name: embeddings, blocks in order, last norm."""
-    return counts.weight_shapes(experiment)
-
-
 def initial_weights(experiment: Experiment) -> Weights:
     """Initial weights, float32, drawn from training.seed alone.
 
     As GPT-2 (Radford et al. 2019, sec. 2.3): normal with deviation 0.02, projections into
-    the residual stream 0.02 / sqrt(2 n_layer); biases are 0 and norms 1.
+    the residual stream 0.02 / sqrt(2 n_layer); biases are 0 and norms 1. A low-rank
+    addition starts at 0 (Hu et al. 2022, sec. 4.1): its b is 0.
     """
     generator = np.random.default_rng(experiment.training.seed)
     residual = STD / math.sqrt(2 * experiment.model.n_layer)
     weights: Weights = {}
     for name, shape in weight_shapes(experiment).items():
-        if name.endswith(".bias"):
+        if name.endswith((".bias", ".lora_b")):
             weights[name] = np.zeros(shape, np.float32)
         elif "ln_" in name:
             weights[name] = np.ones(shape, np.float32)

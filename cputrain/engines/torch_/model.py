@@ -21,7 +21,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         super().__init__()
         width, length = experiment.model.n_embd, experiment.training.seq_len
         self.n_head = experiment.model.n_head
-        self.fused = experiment.runtime.attention == "sdpa"
+        self.fused = experiment.runtime.attention_backend == "sdpa"
         self.qkv = nn.Linear(width, 3 * width)
         self.proj = nn.Linear(width, width)
         if not self.fused:

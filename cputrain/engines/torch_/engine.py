@@ -10,10 +10,10 @@ import torch._dynamo  # the optimizer would import it when it is built: a second
 from torch import Tensor
 
 from cputrain.engines import EngineError, check_weights
-from cputrain.engines.torch_evidence import Compilation, operators, profiled, step_one_tensor
-from cputrain.engines.torch_gpt import Gpt
+from cputrain.engines.torch_.evidence import Compilation, operators, profiled, step_one_tensor
+from cputrain.engines.torch_.model import Gpt
 from cputrain.experiment import Experiment
-from cputrain.model.gpt import weight_shapes
+from cputrain.model.shapes import weight_shapes
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -52,12 +52,21 @@ class TorchEngine:
                 self._model, backend=self._backend, fullgraph=True, dynamic=False
             )
 
-    def train_step(self, batch: Batch) -> float:
+    def train_step(self, *batches: Batch) -> float:
         """One optimizer step; the first one compiles, where that was asked for."""
-        loss = self._backward(batch)
+        share = 1 / len(batches)
+        loss = sum(self.accumulate(batch, share) for batch in batches) * share
+        self.update()
+        return loss
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients add up."""
+        return self._backward(batch, share)
+
+    def update(self) -> None:
+        """The optimizer's step."""
         self._optimizer.step()
         self._optimizer.zero_grad()
-        return loss
 
     def synchronize(self) -> None:
         """Nothing to wait for: on a CPU torch returns when the work is done."""
@@ -131,11 +140,11 @@ class TorchEngine:
         except Exception as error:
             raise _failure(self._backend, error) from error
 
-    def _backward(self, batch: Batch) -> float:
-        """Leave the gradients in the parameters; the loss."""
+    def _backward(self, batch: Batch, share: float = 1.0) -> float:
+        """Add `share` of the gradients to those in the parameters; the loss."""
         loss = self._run(batch)
         try:
-            loss.backward()
+            (loss if share == 1 else loss * share).backward()
         except Exception as error:
             if not self._compilation:
                 raise

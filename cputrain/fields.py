@@ -1,0 +1,47 @@
+"""How a field of an experiment is checked: every refusal names it, its value and the rule."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+class ExperimentError(ValueError):
+    """A setting that cannot be: the message names the field, the value and the rule."""
+
+
+def refuse(name: str, value: object, rule: str) -> NoReturn:
+    """Raise ExperimentError for `name`."""
+    raise ExperimentError(f"{name} = {value!r}: {rule}")
+
+
+def whole(part: object, name: str, least: int) -> None:
+    """A whole number of at least `least`."""
+    value = getattr(part, name)
+    if type(value) is not int or value < least:
+        refuse(name, value, f"a whole number of at least {least} is needed")
+
+
+def whole_or_none(part: object, name: str, least: int) -> None:
+    """A whole number of at least `least`, or None."""
+    if getattr(part, name) is not None:
+        whole(part, name, least)
+
+
+def real(part: object, name: str, low: float, high: float) -> None:
+    """A number between `low` and `high`, both allowed."""
+    value = getattr(part, name)
+    if type(value) not in (int, float) or not low <= value <= high:
+        refuse(name, value, f"a number from {low:g} to {high:g} is needed")
+
+
+def one_of(part: object, name: str, allowed: tuple[str, ...]) -> None:
+    """One of the names in `allowed`."""
+    value = getattr(part, name)
+    if value not in allowed:
+        refuse(name, value, f"one of {', '.join(allowed)} is needed")
+
+
+def flag(part: object, name: str) -> None:
+    """True or False."""
+    if type(getattr(part, name)) is not bool:
+        refuse(name, getattr(part, name), "True or False is needed")

@@ -1,0 +1,82 @@
+"""The shape of every trained tensor by name, for every architecture. Standard library only."""
+
+from __future__ import annotations
+
+import math
+
+from cputrain.experiment import Experiment
+from cputrain.model import transformer
+from cputrain.model.transformer import Shapes, layer
+
+BLOCKS = {
+    "gpt": transformer.block_shapes,
+    "llama": transformer.block_shapes,
+    "bert": transformer.block_shapes,
+}
+"""By architecture: the tensors of one block, without the `h.<i>.` before their names."""
+
+RELATIONS = 12
+"""Relations that a masked node can stand in to its token."""
+LORA_RANK = 8
+LORA_LAYERS = ("attn.qkv", "attn.proj")
+"""Layers that low-rank adaptation adds to (Hu et al. 2022, sec. 4.2: the attention's)."""
+
+
+def weight_shapes(experiment: Experiment) -> Shapes:
+    """Every tensor: embeddings, blocks in order, last norm, heads, low-rank additions."""
+    model, training = experiment.model, experiment.training
+    width, rows = model.n_embd, model.vocab_size
+    shapes: Shapes = {"wte": (rows, width)}
+    if model.architecture in ("gpt", "bert", "moe"):
+        shapes["wpe"] = (training.seq_len, width)
+    if model.architecture == "bert":
+        shapes |= layer("ln_emb", width)
+    if training.objective == "masked_node":
+        shapes["relation"] = (RELATIONS, width)
+    for i in range(model.n_layer):
+        block = BLOCKS[model.architecture](experiment)
+        shapes |= {f"h.{i}.{name}": shape for name, shape in block.items()}
+    if model.architecture == "bert":  # its blocks end in a norm; the head has a layer of its own
+        shapes |= layer("mlm.dense", width, width) | layer("mlm.ln_1", width)
+        shapes["mlm.bias"] = (rows,)
+    else:
+        shapes |= layer("ln_f", width, bias=model.architecture != "llama")
+    if not model.tied:
+        shapes["head.weight"] = (rows, width)
+    if training.objective == "masked_node":
+        shapes["node_head.weight"] = (rows, width)
+    if training.fine_tuning == "lora":
+        shapes |= _lora(shapes)
+    return shapes
+
+
+def _lora(shapes: Shapes) -> Shapes:
+    """For each adapted layer W: b @ a is added to it, b [out, rank], a [rank, in]."""
+    found: Shapes = {}
+    for name, shape in shapes.items():
+        adapted = name.removesuffix(".weight")
+        if name.endswith(".weight") and adapted.endswith(LORA_LAYERS):
+            found[f"{adapted}.lora_a"] = (LORA_RANK, shape[1])
+            found[f"{adapted}.lora_b"] = (shape[0], LORA_RANK)
+    return found
+
+
+def trained(experiment: Experiment) -> tuple[str, ...]:
+    """Names of the tensors that training changes: all, or what fine-tuning leaves free."""
+    shapes, how = weight_shapes(experiment), experiment.training.fine_tuning
+    if how == "head":
+        return ("head.weight",)
+    if how == "lora":
+        return tuple(name for name in shapes if ".lora_" in name)
+    return tuple(shapes)
+
+
+def n_params(experiment: Experiment) -> int:
+    """Parameters of the model; a tied head is the token embedding and counts once."""
+    return sum(math.prod(shape) for shape in weight_shapes(experiment).values())
+
+
+def n_trained(experiment: Experiment) -> int:
+    """Parameters that training changes."""
+    shapes = weight_shapes(experiment)
+    return sum(math.prod(shapes[name]) for name in trained(experiment))

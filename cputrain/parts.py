@@ -1,0 +1,265 @@
+"""The five parts of an experiment and what each of their fields may be. Standard library only.
+
+What a field means together with others is in `rules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cputrain.fields import flag, one_of, real, refuse, whole, whole_or_none
+from cputrain.model.activations import ACTIVATIONS, is_gated
+
+ARCHITECTURES = ("gpt", "llama", "bert", "lstm", "gmlp", "ssm", "moe")
+ATTENTION = ("full", "local", "sliding")
+OBJECTIVES = ("causal", "masked", "masked_node", "forward")
+PRECISIONS = ("fp32", "bf16", "mixed", "q8", "q8_torchao", "q4", "bitnet", "bitnet_torchao")
+OPTIMIZERS = ("adamw", "sgd", "lion", "adafactor")
+FINE_TUNING = ("scratch", "full", "head", "lora")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """What is trained; the default is a GPT decoder: pre-norm, learned positions, tied head.
+
+    Attributes:
+        architecture: gpt; llama (RMSNorm, rotary positions, no biases); bert (bidirectional,
+            post-norm); lstm; gmlp; ssm (Mamba's selective scan); moe (gpt, top 2 of 4 experts).
+        n_layer: number of blocks.
+        n_embd: width of the residual stream.
+        n_head: attention heads.
+        n_kv_head: heads of keys and values; None is n_head.
+        head_dim: channels of a head; None is n_embd / n_head.
+        mlp_ratio: hidden width of the MLP over n_embd; see `hidden`.
+        activation: of the MLP.
+        dropout: share of what embedding, attention and residual branches give that is dropped.
+        attention: full; local (blocks of `window` tokens that see themselves alone);
+            sliding (each token sees itself and the `window` - 1 before it).
+        window: tokens; None with full attention.
+        vocab_size: rows of the embedding; 257 is the byte vocabulary.
+        tied: the head is the token embedding (Press & Wolf 2017).
+    """
+
+    architecture: str = "gpt"
+    n_layer: int = 4
+    n_embd: int = 256
+    n_head: int = 4
+    n_kv_head: int | None = None
+    head_dim: int | None = None
+    mlp_ratio: int = 4
+    activation: str = "gelu"
+    dropout: float = 0.0
+    attention: str = "full"
+    window: int | None = None
+    vocab_size: int = 257
+    tied: bool = True
+
+    def __post_init__(self) -> None:
+        one_of(self, "architecture", ARCHITECTURES)
+        for name in ("n_layer", "n_embd", "n_head", "mlp_ratio"):
+            whole(self, name, 1)
+        for name in ("n_kv_head", "head_dim", "window"):
+            whole_or_none(self, name, 1)
+        one_of(self, "activation", tuple(ACTIVATIONS))
+        real(self, "dropout", 0.0, 0.9)
+        one_of(self, "attention", ATTENTION)
+        whole(self, "vocab_size", 2)
+        flag(self, "tied")
+        if self.head_dim is None and self.n_embd % self.n_head:
+            refuse("n_head", self.n_head, f"n_embd = {self.n_embd} does not divide by it")
+        if self.n_head % self.kv_heads:
+            refuse("n_kv_head", self.n_kv_head, f"n_head = {self.n_head} does not divide by it")
+
+    @property
+    def d_head(self) -> int:
+        """Channels of a head."""
+        return self.head_dim or self.n_embd // self.n_head
+
+    @property
+    def kv_heads(self) -> int:
+        """Heads of keys and values."""
+        return self.n_kv_head or self.n_head
+
+    @property
+    def hidden(self) -> int:
+        """Hidden width of the MLP: mlp_ratio x n_embd.
+
+        A gated activation has three matrices instead of two, so it gets two thirds of that,
+        rounded up to a multiple of 8, and the parameters stay as many (Shazeer 2020, sec. 3).
+        """
+        hidden = self.mlp_ratio * self.n_embd
+        return -(-2 * hidden // 24) * 8 if is_gated(self.activation) else hidden
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What one optimizer step does.
+
+    Attributes:
+        objective: causal (the next token); masked (BERT's masked tokens); masked_node (those,
+            and masked nodes that stand in one of 12 relations to tokens); forward (no training:
+            a step is one forward pass).
+        dataset: text (the corpus) or paths (made walks of 10 to 20 tokens on a graph).
+        packing: packed (sequences are cut from one stream) or padded (one document each).
+        seq_len: tokens in one training sequence.
+        batch_size: sequences in one micro-batch.
+        grad_accum: micro-batches in one optimizer step.
+        precision: fp32; bf16 (weights too); mixed (autocast over fp32 weights); q8, q4, bitnet
+            (own straight-through training) and torchao's q8_torchao, bitnet_torchao.
+        optimizer: adamw (Loshchilov & Hutter 2019, alg. 2), sgd, lion or adafactor.
+        learning_rate: constant, after lr_warmup_steps steps of linear growth.
+        beta1, beta2, eps, weight_decay: the optimizer's, where it has them; decay acts on
+            every parameter alike.
+        activation_checkpointing: blocks are computed again in the backward pass.
+        rows: rows of the corpus that are trained on; None is all of them.
+        loader: memory (batches are made before the clock starts) or stream (read, tokenized,
+            packed and queued while training; waiting for them is in the step time).
+        loader_workers: threads of a streaming loader; 0 is none beside the training thread.
+        loader_queue: batches that a streaming loader may be ahead.
+        fine_tuning: scratch; full, head or lora start from a saved model of this machine.
+        seed: draws the initial weights and the order of the batches.
+    """
+
+    objective: str = "causal"
+    dataset: str = "text"
+    packing: str = "packed"
+    seq_len: int = 256
+    batch_size: int = 1
+    grad_accum: int = 1
+    precision: str = "fp32"
+    optimizer: str = "adamw"
+    learning_rate: float = 3e-4
+    lr_warmup_steps: int = 0
+    beta1: float = 0.9
+    beta2: float = 0.95
+    eps: float = 1e-8
+    weight_decay: float = 0.1
+    activation_checkpointing: bool = False
+    rows: int | None = 1000
+    loader: str = "memory"
+    loader_workers: int = 0
+    loader_queue: int = 8
+    fine_tuning: str = "scratch"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        one_of(self, "objective", OBJECTIVES)
+        one_of(self, "dataset", ("text", "paths"))
+        one_of(self, "packing", ("packed", "padded"))
+        one_of(self, "precision", PRECISIONS)
+        one_of(self, "optimizer", OPTIMIZERS)
+        one_of(self, "loader", ("memory", "stream"))
+        one_of(self, "fine_tuning", FINE_TUNING)
+        for name in ("seq_len", "batch_size", "grad_accum", "loader_queue"):
+            whole(self, name, 1)
+        whole_or_none(self, "rows", 1)
+        for name in ("seed", "lr_warmup_steps", "loader_workers"):
+            whole(self, name, 0)
+        flag(self, "activation_checkpointing")
+        real(self, "learning_rate", 0.0, 10.0)
+        real(self, "weight_decay", 0.0, 10.0)
+        real(self, "beta1", 0.0, 0.9999999)
+        real(self, "beta2", 0.0, 0.9999999)
+        real(self, "eps", 1e-16, 1.0)
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens computed in one optimizer step."""
+        return self.seq_len * self.batch_size * self.grad_accum
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether masked tokens are predicted instead of next ones."""
+        return self.objective in ("masked", "masked_node")
+
+
+ENGINES = ("torch", "numpy")
+COMPILE = ("eager", "aot_eager", "inductor")
+ATTENTION_BACKENDS = ("sdpa", "manual")
+OPTIMIZER_KERNELS = ("default", "foreach", "fused")
+JIT_STATES = ("steady", "cold", "warm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """Which code does the work.
+
+    Attributes:
+        engine: the library that trains.
+        compile: torch.compile's backend; eager is no compilation.
+        fusion: whether inductor may fuse operations into one loop.
+        jit_state: what is timed: steady steps, or the first step alone, which compiles, from a
+            cold or a warm cache of compiled code.
+        attention_backend: sdpa is torch's fused kernel; manual is matmul, mask, softmax, matmul.
+        optimizer_kernel: how torch's optimizer goes over the tensors.
+        loss_chunk: rows of logits that exist at a time; None is all of them.
+    """
+
+    engine: str = "torch"
+    compile: str = "eager"
+    fusion: bool = True
+    jit_state: str = "steady"
+    attention_backend: str = "sdpa"
+    optimizer_kernel: str = "fused"
+    loss_chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self, "engine", ENGINES)
+        one_of(self, "compile", COMPILE)
+        flag(self, "fusion")
+        one_of(self, "jit_state", JIT_STATES)
+        one_of(self, "attention_backend", ATTENTION_BACKENDS)
+        one_of(self, "optimizer_kernel", OPTIMIZER_KERNELS)
+        whole_or_none(self, "loss_chunk", 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """What the worker process is given.
+
+    Attributes:
+        cores: CPUs in its affinity mask, whole physical cores first; None is all allowed.
+        threads: compute threads; None is one for each physical core in the mask.
+        preload: shared libraries loaded before everything else, absolute paths.
+    """
+
+    cores: int | None = None
+    threads: int | None = None
+    preload: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        whole_or_none(self, "cores", 1)
+        whole_or_none(self, "threads", 1)
+        for path in self.preload:
+            if not isinstance(path, str) or not path.startswith("/"):
+                refuse("preload", path, "an absolute path is needed")
+            if set(path) & set(" :\n"):
+                refuse("preload", path, "the loader cannot take a path with a space or colon")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much is measured, and when to give up.
+
+    Attributes:
+        steps: timed optimizer steps in one sample.
+        samples: samples that one worker takes.
+        micro_batches: of the grad_accum ones that are run in a step; the others are reckoned to
+            take as long, and the step time is a sum. None is all: nothing is reckoned.
+        warm_up_steps, warm_up_s: most steps and seconds spent on getting steady, outside the clock.
+        deadline_s: wall-clock seconds that one worker may take in all.
+    """
+
+    steps: int = 10
+    samples: int = 3
+    micro_batches: int | None = None
+    warm_up_steps: int = 30
+    warm_up_s: float = 3.0
+    deadline_s: int = 300
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "samples", "deadline_s"):
+            whole(self, name, 1)
+        whole_or_none(self, "micro_batches", 1)
+        whole(self, "warm_up_steps", 2)
+        real(self, "warm_up_s", 0.0, 3600.0)
