@@ -3,13 +3,14 @@
 from cputrain import suite
 
 
-class AttentionBackend(suite.Suite):
-    """Causal attention as one fused kernel (sdpa) or as matmul, mask, softmax, matmul (manual)."""
+class Framework(suite.Suite):
+    """The library that trains; numpy is our own reference, without fused attention."""
 
-    values = ("sdpa", "manual")
+    values = ("torch", "numpy")
+    name = "engine"
 
     def vary(self, base, value):
-        return base.but(attention_backend=value)
+        return base.but(engine=value, attention_backend="manual" if value == "numpy" else "sdpa")
 
 
 class TorchCompile(suite.Suite):
@@ -21,11 +22,60 @@ class TorchCompile(suite.Suite):
         return base.but(compile=value)
 
 
-class Framework(suite.Suite):
-    """The library that trains; numpy is our own reference, without fused attention."""
+class KernelFusion(suite.Suite):
+    """Whether inductor fuses operations into one loop, or writes each to memory by itself."""
 
-    values = ("torch", "numpy")
-    name = "engine"
+    values = ("on", "off")
+    name = "fusion"
+
+    @classmethod
+    def base(cls):
+        return super().base().but(compile="inductor")
 
     def vary(self, base, value):
-        return base.but(engine=value, attention_backend="manual" if value == "numpy" else "sdpa")
+        return base.but(fusion=value == "on")
+
+
+class JitWarmup(suite.Suite):
+    """The first step of a compiled model, from a cold and a warm cache of code; a steady step."""
+
+    values = ("steady", "cold", "warm")
+    name = "jit_state"
+
+    @classmethod
+    def base(cls):
+        return super().base().but(compile="inductor", samples=1)
+
+    def vary(self, base, value):
+        return base if value == "steady" else base.but(jit_state=value, steps=1)
+
+
+class AttentionBackend(suite.Suite):
+    """Causal attention as one fused kernel (sdpa) or as matmul, mask, softmax, matmul (manual)."""
+
+    values = ("sdpa", "manual")
+
+    def vary(self, base, value):
+        return base.but(attention_backend=value)
+
+
+class OptimizerKernel(suite.Suite):
+    """AdamW tensor by tensor (default), over lists of tensors (foreach), or in one kernel."""
+
+    values = ("default", "foreach", "fused")
+
+    def vary(self, base, value):
+        return base.but(optimizer_kernel=value)
+
+
+class LossChunk(suite.Suite):
+    """Rows of logits that exist at a time, of 2 048 with a vocabulary of 16 000."""
+
+    values = ("whole", 64, 256, 1024)
+
+    @classmethod
+    def base(cls):
+        return super().base().but(vocab_size=16_000, seq_len=512, batch_size=4)
+
+    def vary(self, base, value):
+        return base.but(loss_chunk=None if value == "whole" else value)

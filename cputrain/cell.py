@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from cputrain import launch, paths, record
+from cputrain import launch, paths, placement, record, saved
 from cputrain.experiment import Experiment
 from cputrain.launch import CellFailed
 
@@ -20,16 +20,46 @@ class Cell:
 
     Attributes:
         clock_s: grows by the median step time of each sample.
+        start: the saved model that fine-tuning starts from: that of the cell of values `start`.
     """
 
-    def __init__(self, suite: str, values: tuple[Any, ...], experiment: Experiment) -> None:
+    def __init__(
+        self,
+        suite: str,
+        values: tuple[Any, ...],
+        experiment: Experiment,
+        start: tuple[Any, ...] | None = None,
+    ) -> None:
         self.suite, self.values, self.experiment = suite, values, experiment
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
         self.folder = (
             paths.output_folder(record.machine(), record.mode()) / suite / paths.cell_name(values)
         )
+        self.start = self.folder.with_name(paths.cell_name(start or values)) / saved.MODEL
         self._open()
+
+    def why_no_start(self) -> str | None:
+        """Why the saved model that this cell starts from is not there; None where it is."""
+        if self.experiment.training.fine_tuning == "scratch" or self.start.exists():
+            return None
+        return f"{self.start} is not there to start from: run the whole suite {self.suite} first"
+
+    def _launch(self) -> launch.Worker:
+        """A fresh worker; for a warm start the compiled code of another one is there."""
+        request = record.request(self.folder)
+        if self.experiment.training.fine_tuning != "scratch":
+            request["start"] = str(self.start)
+        if self.experiment.runtime.jit_state != "warm":
+            return launch.Worker(self.experiment, request)
+        compiled = placement.COMPILED / uuid.uuid4().hex
+        cold = launch.Worker(
+            self.experiment.but(jit_state="cold"), request, compiled=compiled, keep=True
+        )
+        cold.ready()
+        cold.sample()
+        cold.end()
+        return launch.Worker(self.experiment, request, compiled=compiled)
 
     def _open(self) -> None:
         commit, dirty = record.commit()
@@ -66,16 +96,16 @@ class Cell:
             if self.worker is None:
                 if self.record["samples"]:
                     self._open()  # asv asked for more samples than the budget has
-                self.worker = launch.Worker(self.experiment, record.request(self.folder))
+                self.worker = self._launch()
                 self.record |= self.worker.ready()
                 del self.record["ready"]
-                placement = self.worker.placement
+                placed = self.worker.placement
                 self.record["placement"] = {
-                    "cpus": list(placement.cpus),
-                    "threads": placement.threads,
+                    "cpus": list(placed.cpus),
+                    "threads": placed.threads,
                 }
             report = self.worker.sample()
-            kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy")
+            kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy", "waited_s")
             self.record["samples"].append({key: report.pop(key) for key in kept})
             self.record |= report
             self.clock_s += statistics.median(self.record["samples"][-1]["step_s"])

@@ -1,13 +1,14 @@
-"""Proof that a model really trained: next-token targets, every step done, every weight moved."""
+"""Proof that a model really trained: every step done, every weight moved, the loss fell.
+
+What targets have to be is in `data.targets`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-
-from cputrain.data.batches import IGNORE, Batch
 
 Weights = Mapping[str, np.ndarray]
 
@@ -16,39 +17,71 @@ class DidNotTrain(RuntimeError):
     """The model did not train the way it should: one line says how."""
 
 
-def next_token(batch: Batch) -> None:
-    """Each target is the token after its input: targets[b, t] == inputs[b, t + 1].
-
-    Raises:
-        DidNotTrain: some target is another token, such as the input itself.
-    """
-    ahead, targets = batch.inputs[:, 1:], batch.targets[:, :-1]
-    counts = targets != IGNORE
-    wrong = int((ahead[counts] != targets[counts]).sum())
-    if wrong or not (batch.targets != IGNORE).any():
-        raise DidNotTrain(f"{wrong} of {int(counts.sum())} targets are not the next token")
-
-
 def steps(asked: int, done: int) -> None:
     """The optimizer's own counter agrees with the steps that were asked for."""
     if asked != done:
         raise DidNotTrain(f"{asked} steps were asked for, the optimizer counted {done}")
 
 
-def moved(before: Weights, after: Weights) -> int:
-    """Every weight tensor is finite and has changed; how many there are.
+def moved(before: Weights, after: Weights, excused: Mapping[str, str] | None = None) -> int:
+    """Every weight tensor is finite and has changed; how many have.
+
+    Args:
+        before, after: the weights before the first step and now.
+        excused: tensors that need not have changed, each with the reason.
 
     Raises:
         DidNotTrain: naming the first tensor that is missing, not finite or has not changed.
     """
+    count = 0
     for name, start in before.items():
         if name not in after:
             raise DidNotTrain(f"{name} is gone")
         if not np.isfinite(after[name]).all():
             raise DidNotTrain(f"{name} has entries that are not finite")
-        if np.array_equal(start, after[name]):
+        if not np.array_equal(start, after[name]):
+            count += 1
+        elif name not in (excused or {}):
             raise DidNotTrain(f"{name} has not moved")
-    return len(before)
+    return count
+
+
+def unchanged(before: Weights, after: Weights) -> None:
+    """No weight tensor has changed.
+
+    Raises:
+        DidNotTrain: naming the first that has.
+    """
+    for name, start in before.items():
+        if name not in after or not np.array_equal(start, after[name]):
+            raise DidNotTrain(f"{name} was to stay as it is, and has changed")
+
+
+def gradients(found: Weights, names: Iterable[str]) -> None:
+    """Each of `names` has a gradient that is finite and not all zero.
+
+    Weight decay alone moves a tensor: that it moved does not show that it learns.
+
+    Raises:
+        DidNotTrain: naming the first that has not.
+    """
+    for name in names:
+        if name not in found:
+            raise DidNotTrain(f"{name} gets no gradient")
+        if not np.isfinite(found[name]).all():
+            raise DidNotTrain(f"the gradient of {name} has entries that are not finite")
+        if not found[name].any():
+            raise DidNotTrain(f"the gradient of {name} is zero")
+
+
+def same_loss(first: float, last: float) -> None:
+    """The loss of one and the same batch is what it was: nothing was trained.
+
+    Raises:
+        DidNotTrain: it is not, or is not finite.
+    """
+    if not math.isclose(first, last, rel_tol=1e-4):
+        raise DidNotTrain(f"without training the loss went from {first:.4f} to {last:.4f}")
 
 
 def loss_fell(first: float, last: float) -> None:

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cputrain.experiment import Experiment
-
 
 class NotInForce(RuntimeError):
     """A setting that does not apply: the message names it, what was asked and what was found."""
@@ -29,7 +27,8 @@ class Check:
         return asdict(self)
 
 
-def _same(name: str, asked: Any, found: Any) -> Check:
+def same(name: str, asked: Any, found: Any) -> Check:
+    """Whether what was found is what was asked."""
     return Check(name, asked, found, asked == found)
 
 
@@ -42,7 +41,7 @@ def require(checks: Iterable[Check]) -> None:
 
 def launch_mask(asked: list[int], found: set[int]) -> Check:
     """The affinity mask that the interpreter started with, read before anything was imported."""
-    return _same("affinity mask at launch", sorted(asked), sorted(found))
+    return same("affinity mask at launch", sorted(asked), sorted(found))
 
 
 def thread_masks(asked: list[int]) -> Check:
@@ -65,14 +64,14 @@ def preloads(asked: tuple[str, ...], maps: Path = Path("/proc/self/maps")) -> li
     for path in asked:
         real = str(Path(path).resolve())
         found = "mapped" if real in mapped or path in mapped else "not mapped"
-        checks.append(_same(f"preload of {path}", "mapped", found))
+        checks.append(same(f"preload of {path}", "mapped", found))
     return checks
 
 
 def threads(engine: str, asked: int, readings: dict[str, Any]) -> list[Check]:
     """The thread counts that the engine's libraries report."""
     if engine == "torch":
-        return [_same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
+        return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
     pools = readings.get("threadpools") or []
     found = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
     return [Check("BLAS threads", asked, found, bool(found) and set(found) == {asked})]
@@ -93,28 +92,3 @@ def busy_threads(
     found = sum(ns > 0.01 * max(used) for ns in used)
     right = found == asked if exactly else found <= asked
     return Check("threads that used CPU time", asked, found, right)
-
-
-def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
-    """The attention kernel by the names in a profile of one step."""
-    if experiment.runtime.engine != "torch":
-        return []
-    fused = sum(n for name, n in ops.items() if "flash_attention_for_cpu" in name)
-    asked = experiment.runtime.attention_backend
-    return [_same("attention kernel", asked, "sdpa" if fused else "manual")]
-
-
-def compilation(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """One graph, no break, nothing recompiled, and the asked backend really ran."""
-    if experiment.runtime.compile == "eager":
-        return []
-    checks = [
-        _same("compiled graphs", 1, evidence.get("graphs")),
-        _same("graph breaks", 0, evidence.get("graph_breaks")),
-        _same("recompiles", 0, evidence.get("recompiles")),
-        _same("compile backend called", True, evidence.get("backend_called")),
-    ]
-    if experiment.runtime.compile == "inductor":
-        kernels = evidence.get("inductor_kernels")
-        checks.append(Check("inductor kernels in the profile", "> 0", kernels, bool(kernels)))
-    return checks

@@ -48,6 +48,8 @@ class Worker:
         request: what else the worker is told (see `cputrain.worker`).
         command: what to start instead of the worker, for tests of bad workers; the number of
             the descriptor to answer on is appended.
+        compiled: folder for compiled code, removed when the worker ends; None makes a new one.
+        keep: leave `compiled` for a later worker.
     """
 
     def __init__(
@@ -55,6 +57,8 @@ class Worker:
         experiment: Experiment,
         request: dict[str, Any],
         command: Sequence[str] = (sys.executable, "-P", "-m", "cputrain.worker"),
+        compiled: Path | None = None,
+        keep: bool = False,
     ) -> None:
         self.experiment = experiment
         self.placement = place(experiment)
@@ -67,8 +71,9 @@ class Worker:
         env = {**environment(experiment, self.placement), MARK: self._mark}
         self._compiled: Path | None = None
         if experiment.runtime.compile != "eager":
-            self._compiled = COMPILED / self._mark
-            env["TORCHINDUCTOR_CACHE_DIR"] = str(self._compiled)
+            folder = compiled or COMPILED / self._mark
+            env["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
+            self._compiled = None if keep else folder
         tie, cpus = dies_with_parent(), self.placement.cpus
 
         def prepare() -> None:

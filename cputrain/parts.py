@@ -14,6 +14,11 @@ ARCHITECTURES = ("gpt", "llama", "bert", "lstm", "gmlp", "ssm", "moe")
 ATTENTION = ("full", "local", "sliding")
 OBJECTIVES = ("causal", "masked", "masked_node", "forward")
 PRECISIONS = ("fp32", "bf16", "mixed", "q8", "q8_torchao", "q4", "bitnet", "bitnet_torchao")
+SIMULATED = {
+    "q4": "simulated: weights on 16 levels, products in fp32",
+    "bitnet": "simulated: ternary weights and 8-bit activations, products in fp32",
+}
+"""By precision: what is rounded without the arithmetic that would profit from it."""
 OPTIMIZERS = ("adamw", "sgd", "lion", "adafactor")
 FINE_TUNING = ("scratch", "full", "head", "lora")
 
@@ -24,7 +29,7 @@ class Model:
 
     Attributes:
         architecture: gpt; llama (RMSNorm, rotary positions, no biases); bert (bidirectional,
-            post-norm); lstm; gmlp; ssm (Mamba's selective scan); moe (gpt, top 2 of 4 experts).
+            post-norm); lstm; gmlp; ssm (Mamba-2's scan); moe (gpt, top 2 of 4 experts).
         n_layer: number of blocks.
         n_embd: width of the residual stream.
         n_head: attention heads.

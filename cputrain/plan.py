@@ -17,12 +17,8 @@ from typing import Any
 from cputrain import paths, placement, suite
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
-from cputrain.model import flops
+from cputrain.guess import guess_s
 
-START_S = {"torch": 4.0, "numpy": 2.0}
-COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0}
-ASSUMED_FLOPS = 60e9
-"""Guessed rate of one core, for cells that this machine has not run yet."""
 BETWEEN_SUITES_S = 4.0
 
 
@@ -42,8 +38,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Planned:
-    """One suite and the cells of it that are to run."""
+    """One suite and the cells of it that are to run; `area` is what its file is about."""
 
+    area: str
     benchmark: str
     suite: type[suite.Suite]
     cells: tuple[Cell, ...]
@@ -64,9 +61,10 @@ class Planned:
 
     @property
     def baseline(self) -> Cell | None:
-        """The first cell that is the baseline experiment."""
+        """The first cell that is the baseline experiment, in however many steps; None without."""
         base = self.suite.base()
-        return next((cell for cell in self.cells if cell.experiment == base), None)
+        alike = (c for c in self.cells if replace(c.experiment, budget=base.budget) == base)
+        return next(alike, None)
 
     def pattern(self) -> str:
         """A regular expression that asv matches with these cells only."""
@@ -90,7 +88,7 @@ def discover() -> list[Planned]:
                 experiment = one.experiment(*values)
                 cells.append(Cell(values, experiment, placement.why_not(experiment)))
             benchmark = f"{info.name}.{name}.{kind.time_train_steps.__name__}"
-            found.append(Planned(benchmark, kind, tuple(cells)))
+            found.append(Planned(module.__doc__ or info.name, benchmark, kind, tuple(cells)))
     return sorted(found, key=lambda planned: planned.name != "Baseline")
 
 
@@ -156,25 +154,16 @@ class Estimate:
         return not self._known
 
 
-def guess_s(experiment: Experiment) -> float:
-    """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
-    placed = placement.place(experiment)
-    step = flops.flops_per_step(experiment).total / ASSUMED_FLOPS
-    step /= min(placed.threads, len(placed.cpus))
-    budget = experiment.budget
-    steps = 1 + 2 + budget.steps * budget.samples
-    warm_up = min(6 * step, max(budget.warm_up_s, 2 * step))
-    runtime = experiment.runtime
-    return START_S[runtime.engine] + COMPILE_S[runtime.compile] + steps * step + warm_up
-
-
 def main(args: argparse.Namespace) -> int:
-    """The `list` verb."""
-    for planned in discover():
-        print(f"{planned.name}  ({', '.join(planned.suite.param_names)})")
-        print(f"    {planned.description}")
-        here = [str(cell.name) for cell in planned.cells if cell.why_not is None]
-        print(f"    runs here: {', '.join(here) or 'nothing'}")
+    """The `list` verb: two lines for each suite, and one for each reason to skip cells of it."""
+    suites, area = discover(), ""
+    for planned in suites:
+        if planned.area != area:
+            area = planned.area
+            print(area)
+        print(f"  {planned.name} ({', '.join(planned.suite.param_names)}): {planned.description}")
+        here = [cell.name for cell in planned.cells if cell.why_not is None]
+        print(f"    {', '.join(here) or 'nothing runs here'}")
         reasons: dict[str, list[str]] = {}
         for cell in planned.cells:
             if cell.why_not is not None:
@@ -182,4 +171,7 @@ def main(args: argparse.Namespace) -> int:
                 reasons.setdefault(reason, []).append(cell.name)
         for reason, names in reasons.items():
             print(f"    skipped: {', '.join(names)}: {reason}")
+    cells = [cell for planned in suites for cell in planned.cells]
+    skipped = sum(cell.why_not is not None for cell in cells)
+    print(f"{len(suites)} suites, {len(cells)} cells, {skipped} of them are skipped here")
     return 0

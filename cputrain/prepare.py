@@ -7,9 +7,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from cputrain import asvenv, paths, placement, plan, record
+from cputrain import asvenv, atomic, paths, placement, plan, record
 from cputrain.errors import UsageError
 from cputrain.machine import peak
+from cputrain.model import flops
 from cputrain.progress import Progress
 
 
@@ -43,10 +44,10 @@ def everything(
         asv.build(offline)
     python = asv.python()
     cells = runnable(suites)
-    sizes = sorted({cell.experiment.model.vocab_size for cell in cells})
-    words = ["cputrain.data", "--root", str(paths.DATA), *(["--offline"] if offline else [])]
-    for size in sizes:
-        words += ["--vocab-size", str(size)]
+    wanted = paths.STATE / "experiments.json"
+    atomic.write_json(wanted, [cell.experiment.to_json() for cell in cells])
+    words = ["cputrain.data", "--root", str(paths.DATA), "--experiments", str(wanted)]
+    words += ["--offline"] if offline else []
     progress.say(asvenv.in_environment(python, words, "preparing the data"))
     measure_peak(asv.machine, python, cells, progress)
 
@@ -59,27 +60,33 @@ def runnable(suites: list[plan.Planned]) -> list[plan.Cell]:
 def measure_peak(
     machine: str, python: Path, cells: list[plan.Cell], progress: Progress, again: bool = False
 ) -> None:
-    """The matmul rate that the cells' thread counts reach here; the best one seen is kept.
+    """The matmul rates that the cells' types and thread counts reach here; the best seen are kept.
 
     Args:
-        machine: whose machine.json it goes to.
+        machine: whose machine.json they go to.
         python: the measured stack.
         cells: what runs.
         progress: prints.
-        again: also the counts that are known: the best of two times is closer to the peak.
+        again: also those that are known: the best of two times is closer to the peak.
     """
     path = paths.RESULT / machine / "machine.json"
-    places = [placement.place(cell.experiment) for cell in cells]
-    counts = {place.threads for place in places if place.threads <= place.physical_cores}
-    known = {int(n) for n in peak.read(path).get(peak.FIELD, {})}
-    missing = sorted(counts if again else counts - known)
-    if not missing:
-        return
-    progress.say(f"measuring the matmul peak with {', '.join(map(str, missing))} threads")
-    words = ["cputrain.machine.peak", "--threads", *map(str, missing)]
-    peak.merge(
-        path,
-        json.loads(
-            asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
-        ),
-    )
+    for kind, counts in peaks_needed(cells).items():
+        known = {int(n) for n in peak.read(path).get(peak.FIELDS[kind], {})}
+        missing = [str(n) for n in sorted(counts if again else counts - known)]
+        if not missing:
+            continue
+        progress.say(f"measuring the {kind} matmul peak with {', '.join(missing)} threads")
+        words = ["cputrain.machine.peak", "--types", kind, "--threads", *missing]
+        said = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
+        peak.merge(path, json.loads(said))
+
+
+def peaks_needed(cells: list[plan.Cell]) -> dict[str, set[int]]:
+    """By type of number that a cell multiplies: the thread counts that have cores of their own."""
+    needed: dict[str, set[int]] = {}
+    for cell in cells:
+        place = placement.place(cell.experiment)
+        if place.threads <= place.physical_cores:
+            for kind in flops.flops_per_step(cell.experiment).by_type:
+                needed.setdefault(kind, set()).add(place.threads)
+    return needed

@@ -183,7 +183,9 @@ class Progress:
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
             table.add_column(column, justify=justify, no_wrap=True)
         rows = [row for row in summary.rows if row["machine"] == machine]
-        for ranked in _ranked(rows, {planned.name for planned in suites}):
+        # Values of a suite without a baseline have nothing in common to be compared by.
+        compared = {planned.name for planned in suites if planned.baseline is not None}
+        for ranked in _ranked(rows, compared):
             table.add_row(*ranked)
         self.console.print(table)
         for problem in summary.problems:

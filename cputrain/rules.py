@@ -6,6 +6,7 @@ Nothing is ever adjusted to fit: what does not is refused, naming the fields.
 from __future__ import annotations
 
 from cputrain.fields import refuse
+from cputrain.model.activations import is_gated
 from cputrain.parts import Budget, Model, Runtime, Training
 
 BYTES = 257
@@ -13,15 +14,21 @@ BYTES = 257
 PATHS = 45
 """Ids of the made paths."""
 WITH_ATTENTION = ("gpt", "llama", "bert", "moe")
+EXPERTS = 4
+"""Experts of architecture = "moe"."""
+GROUP = 32
+"""Weights that share one scale in precision = "q4"."""
 
 
 def check(model: Model, training: Training, runtime: Runtime, budget: Budget) -> None:
     """Raise ExperimentError for the first rule that the parts break together."""
     _architecture(model)
+    _without_transformer(model, training, runtime)
     _window(model, training, runtime)
     _data(model, training)
     _training(model, training, runtime)
     _compile(runtime)
+    _precision(model, training, runtime)
     if budget.micro_batches is not None and budget.micro_batches > training.grad_accum:
         refuse("micro_batches", budget.micro_batches, f"grad_accum = {training.grad_accum} is all")
     if runtime.engine == "numpy":
@@ -36,6 +43,24 @@ def _architecture(model: Model) -> None:
                 refuse(name, value, f"architecture = {model.architecture!r} has no attention")
     if model.architecture == "llama" and model.d_head % 2:
         refuse("head_dim", model.d_head, "rotary positions turn pairs: an even number is needed")
+
+
+def _without_transformer(model: Model, training: Training, runtime: Runtime) -> None:
+    """What lstm, gmlp, ssm and moe leave open, and what they cannot take."""
+    kind = f"architecture = {model.architecture!r}"
+    if model.architecture in ("lstm", "ssm") and model.activation != "gelu":
+        refuse("activation", model.activation, f"{kind} has functions of its own: not to be chosen")
+    if model.architecture == "gmlp" and is_gated(model.activation):
+        refuse("activation", model.activation, f"{kind} has a gate of its own")
+    if model.architecture == "moe" and model.hidden % EXPERTS:
+        rule = f"a hidden width of {model.hidden} does not divide among {EXPERTS} experts"
+        refuse("n_embd", model.n_embd, rule)
+    if model.architecture in ("lstm", "moe") and runtime.compile != "eager":
+        rule = f"{kind} cannot be captured as one graph: 'eager' is needed"
+        refuse("compile", runtime.compile, rule)
+    if model.architecture == "lstm" and training.precision not in ("fp32", "bf16", "mixed"):
+        rule = f"{kind} is one fused layer, in fp32, bf16 or mixed only"
+        refuse("precision", training.precision, rule)
 
 
 def _window(model: Model, training: Training, runtime: Runtime) -> None:
@@ -96,6 +121,9 @@ def _training(model: Model, training: Training, runtime: Runtime) -> None:
         refuse("fine_tuning", training.fine_tuning, rule)
     if training.fine_tuning == "head" and model.tied:
         refuse("tied", True, "fine_tuning = 'head' trains a head of its own: False is needed")
+    if training.fine_tuning == "head" and training.activation_checkpointing:
+        rule = "fine_tuning = 'head' has no block in its backward pass to compute again"
+        refuse("activation_checkpointing", True, rule)
     if training.objective == "forward":
         for name, only in (("grad_accum", 1), ("fine_tuning", "scratch")):
             if getattr(training, name) != only:
@@ -111,6 +139,22 @@ def _compile(runtime: Runtime) -> None:
         refuse("fusion", runtime.fusion, "only compile = 'inductor' fuses")
     if runtime.jit_state != "steady" and runtime.compile != "inductor":
         refuse("jit_state", runtime.jit_state, "only compile = 'inductor' keeps compiled code")
+
+
+def _precision(model: Model, training: Training, runtime: Runtime) -> None:
+    if training.precision == "q8_torchao" and runtime.compile != "eager":
+        rule = "precision = 'q8_torchao' cannot be captured as one graph: 'eager' is needed"
+        refuse("compile", runtime.compile, rule)
+    if training.precision != "q4":
+        return
+    inputs = {"n_embd": model.n_embd}  # of layers; other architectures' are checked when built
+    if model.architecture in WITH_ATTENTION:
+        inputs["n_head x head_dim"] = model.n_head * model.d_head
+        experts = EXPERTS if model.architecture == "moe" else 1
+        inputs["hidden width of mlp_ratio and activation"] = model.hidden // experts
+    for name, count in inputs.items():
+        if count % GROUP:
+            refuse(name, count, f"precision = 'q4' has groups of {GROUP}: it does not divide")
 
 
 def _numpy(model: Model, training: Training, runtime: Runtime) -> None:

@@ -18,8 +18,6 @@ from cputrain.experiment import Experiment
 from cputrain.model import flops
 from cputrain.parent import die_with_parent
 
-FEWEST_STEPS = 3
-
 
 class Suite:
     """One variable. Subclasses give `values` and `vary`, and nothing else.
@@ -48,6 +46,7 @@ class Suite:
     def __init_subclass__(cls) -> None:
         several = bool(cls.values) and all(isinstance(v, tuple) for v in cls.values)
         cls.params = [list(v) for v in cls.values] if several else [list(cls.values)]
+        cls.repeat = cls.base().budget.samples
         names = (cls.name,) if isinstance(cls.name, str) else cls.name
         cls.param_names = list(names) if all(names) else [cls._varied_field()]
 
@@ -79,13 +78,13 @@ class Suite:
         return list(product(*cls.params))
 
     def experiment(self, *values: Any) -> Experiment:
-        """What a cell runs; heavy ones take fewer steps, by their FLOPs over the baseline's."""
+        """What a cell runs; heavy ones take fewer steps, by their FLOPs over the default's."""
         base = self.base()
         varied = self.vary(base, *values)
         if varied.budget != base.budget:
             return varied
-        work = flops.flops_per_step(varied).total / flops.flops_per_step(base).total
-        steps = min(base.budget.steps, max(FEWEST_STEPS, round(base.budget.steps / work)))
+        work = flops.flops_per_step(varied).total / flops.flops_per_step(Experiment()).total
+        steps = min(base.budget.steps, max(1, round(base.budget.steps / work)))
         return varied.but(steps=steps)
 
     def setup(self, *values: Any) -> None:
@@ -94,8 +93,10 @@ class Suite:
             return
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
-        self._cell = Cell(type(self).__name__, values, self.experiment(*values))
+        first = self.cells()[0]
+        self._cell = Cell(type(self).__name__, values, self.experiment(*values), start=first)
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
+        self._cell.refuse_if(self._cell.why_no_start())
 
     def time_train_steps(self, *values: Any) -> None:
         """Train one sample's steps in the worker; `timer` then tells its seconds per step."""

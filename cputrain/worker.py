@@ -3,11 +3,13 @@
 It reads one JSON request from its standard input, then commands ({"do": "sample"},
 {"do": "finish"}), and answers on the descriptor whose number is its argument. The end
 of its input ends it. The request: experiment, cpus, threads (launch.Placement),
-launched (time.monotonic at the start), folder (for the model), offline, model_cap_bytes.
+launched (time.monotonic at the start), folder (for the model), offline, model_cap_bytes,
+start (a saved model to start from, where there is one).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import faulthandler
 import json
 import os
@@ -20,17 +22,21 @@ from typing import Any
 
 LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
 
-from cputrain import inforce, paths, timing  # noqa: E402
+from cputrain import executed, inforce, paths, proof, saved, timing  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.machine.memory import peak_resident  # noqa: E402
 from cputrain.machine.reading import Unknown  # noqa: E402
 from cputrain.model import flops, memory, shapes  # noqa: E402
+from cputrain.parts import SIMULATED  # noqa: E402
+from cputrain.stepper import Stepper  # noqa: E402
 
 MAX_TRIES = 3
 PAUSES_S = (1.0, 4.0)
 """Waits before a sample is repeated, so that a short disturbance is over by then."""
 DISTURBED_SHARE = 0.05
 """Run-queue delay over wall time from which a sample counts as disturbed."""
+STEPS_AFTER_FIRST = 20
+"""Steps that follow a timed first step, for the loss to fall."""
 
 
 class Worker:
@@ -41,8 +47,7 @@ class Worker:
         self.descriptor = descriptor
         self.experiment = Experiment.from_json(request["experiment"])
         self.phases = {"start_s": time.monotonic() - request["launched"]}
-        self.losses: list[float] = []
-        self.training_s = 0.0
+        self.first_loss: float | None = None
 
     def say(self, **message: Any) -> None:
         """Answer with one line of JSON."""
@@ -58,85 +63,77 @@ class Worker:
     def prepare(self) -> None:
         """Everything before the first sample; answers with the report, or raises."""
         inforce.require([inforce.launch_mask(self.request["cpus"], LAUNCH_MASK)])
-        experiment, training = self.experiment, self.experiment.training
+        experiment = self.experiment
         with self.phase("import_s", "importing the engine"):
             from cputrain import engines
 
             engines.load(experiment.runtime.engine)
         with self.phase("data_s", "loading data"):
-            from cputrain.data import batches, corpus, tokens
+            from cputrain.data import feed
 
-            text = corpus.load(paths.DATA, offline=self.request["offline"])
-            ids = tokens.token_array(text, experiment.model.vocab_size, training.rows, paths.DATA)
-            self.batches = batches.Batches(
-                ids.ids, training.seq_len, training.batch_size, training.seed
-            )
+            self.feed = feed.open_feed(experiment, paths.DATA, offline=self.request["offline"])
         with self.phase("build_s", "building the model"):
-            from cputrain.model import initial
-
-            self.initial = initial.initial_weights(experiment)
-            self.engine = engines.build(experiment, self.initial)
-        with self.phase("first_step_s", "in the first step"):
-            self.train(1)
-        with self.phase("warm_up_s", "warming up"):
-            budget = experiment.budget
-            warm = timing.warm_up(lambda: self.train(1), budget.warm_up_steps, budget.warm_up_s)
-        with self.phase("check_s", "checking what is in force"):
-            self.evidence = self.engine.evidence(self.batches.batch(0))
-            checks = self.in_force()
-            inforce.require(checks)
-        work = flops.flops_per_step(experiment)
+            start = self.request.get("start")
+            weights = saved.starting_weights(experiment, start and Path(start))
+            self.engine = engines.build(experiment, weights)
+            self.initial = self.engine.weights()  # as the precision has them
+            del weights
+        self.stepper = Stepper(experiment, self.engine, self.feed)
+        if experiment.runtime.compile == "eager":
+            self.first_loss = self.engine.loss(self.feed.first)
+        report = {} if experiment.runtime.jit_state != "steady" else self.warm_up()
+        work, need = flops.flops_per_step(experiment), memory.memory_bytes(experiment)
         self.say(
             ready=True,
-            in_force=[check.to_json() for check in checks],
+            **report,
             readings=self.engine.readings(),
             phases=self.phases,
-            warm_up_steps=len(warm.step_s),
-            steady=warm.steady,
+            composed=self.stepper.composed,
+            simulated=SIMULATED.get(experiment.training.precision),
             counts={
                 "n_params": shapes.n_params(experiment),
-                "tokens_per_step": training.tokens_per_step,
+                "n_trained": shapes.n_trained(experiment),
+                "tokens_per_step": experiment.training.tokens_per_step,
                 "flops_per_step": work.total,
                 "flops_formula": work.formula,
-                "memory_estimate_bytes": memory.memory_bytes(experiment).total,
+                "flops_by_type": work.by_type,
+                "memory_estimate_bytes": need.total,
+                "memory": dataclasses.asdict(need),
             },
-            data={
-                "source": ids.source,
-                "fingerprint": ids.fingerprint,
-                "tokenizer": ids.tokenizer,
-                "note": text.note,
-            },
+            data=self.feed.facts(),
             versions={"python": platform.python_version(), **self.engine.versions()},
         )
 
+    def warm_up(self) -> dict[str, Any]:
+        """The first step, then more until their time is steady; then what is in force."""
+        with self.phase("first_step_s", "in the first step"):
+            self.stepper.train(1)
+        with self.phase("warm_up_s", "warming up"):
+            budget = self.experiment.budget
+            warm = timing.warm_up(
+                lambda: self.stepper.train(1), budget.warm_up_steps, budget.warm_up_s
+            )
+        with self.phase("check_s", "checking what is in force"):
+            checks = self.in_force()
+        return {
+            "in_force": [check.to_json() for check in checks],
+            "warm_up_steps": len(warm.step_s),
+            "steady": warm.steady,
+        }
+
     def in_force(self) -> list[inforce.Check]:
-        """What can be read back while the worker is warm."""
+        """What can be read back while the worker is warm; raises for what does not hold."""
         experiment, asked = self.experiment, self.request["threads"]
-        return [
+        self.evidence = self.engine.evidence(self.feed.first)
+        checks = [
             inforce.launch_mask(self.request["cpus"], LAUNCH_MASK),
             inforce.thread_masks(self.request["cpus"]),
             *inforce.preloads(experiment.system.preload),
             *inforce.threads(experiment.runtime.engine, asked, self.engine.readings()),
-            *inforce.attention(experiment, self.evidence.get("ops", {})),
-            *inforce.compilation(experiment, self.evidence),
+            *executed.checks(experiment, self.evidence),
         ]
-
-    def train(self, steps: int) -> list[float]:
-        """Train `steps` steps on the next batches; the seconds of each."""
-        from cputrain import gates
-
-        ready = [self.batches.batch(len(self.losses) + i) for i in range(steps)]
-        for batch in ready:
-            gates.next_token(batch)
-        upcoming = iter(ready)
-
-        def step() -> None:
-            self.losses.append(self.engine.train_step(next(upcoming)))
-            self.engine.synchronize()
-
-        step_s = timing.timed(step, steps)
-        self.training_s += sum(step_s)
-        return step_s
+        inforce.require(checks)
+        return checks
 
     def sample(self) -> None:
         """One sample: repeated while disturbed, at most MAX_TRIES times; answers with it."""
@@ -145,16 +142,20 @@ class Worker:
 
         self.say(phase="training")
         system = self.experiment.system
-        alone = self.request["threads"] <= len(self.request["cpus"])
+        steady = self.experiment.runtime.jit_state == "steady"
+        threads = self.request["threads"] + len(self.feed.thread_ids)
+        alone = threads <= len(self.request["cpus"])
         best: dict[str, Any] | None = None
         for tries in range(1, MAX_TRIES + 1):
-            cpu_before, before = noise.cpu_time_by_thread(), noise.read()
-            step_s = self.train(self.experiment.budget.steps)
+            cpu_before, before = self.cpu_time_of_computing(), noise.read()
+            waited = self.stepper.waited_s
+            step_s = self.stepper.train(self.experiment.budget.steps)
+            waited = self.stepper.waited_s - waited
             readings = noise.between(before, noise.read())
             busy = inforce.busy_threads(
                 self.request["threads"],
                 cpu_before,
-                noise.cpu_time_by_thread(),
+                self.cpu_time_of_computing(),
                 exactly=system.threads is not None or system.cores is not None,
             )
             share = readings["run_queue_share"]
@@ -163,74 +164,83 @@ class Worker:
             disturbed = disturbed or bool(readings["throttled_s"])
             calmer = best is None or (share or 0) < (best["noise"]["run_queue_share"] or 0)
             if calmer or not disturbed:
-                loss = self.losses[-len(step_s) :]
+                loss = self.stepper.losses[-len(step_s) :]
                 best = {"step_s": step_s, "loss": loss, "noise": readings, "disturbed": disturbed}
-                best["busy"] = busy.to_json()
-            if not disturbed:
+                best |= {"busy": busy.to_json(), "waited_s": waited}
+            if not disturbed or not steady:  # a first step is there once only
                 break
             if tries < MAX_TRIES:
                 time.sleep(PAUSES_S[tries - 1])
         assert best is not None
-        gates.steps(len(self.losses), self.engine.steps_done)
-        # `busy` is of the last try: threads do not come and go between tries.
-        inforce.require([inforce.thread_masks(self.request["cpus"]), busy])
-        self.say(**best, tries=tries, **self.so_far())
+        gates.steps(len(self.stepper.losses), self.engine.steps_done)
+        checks = [inforce.thread_masks(self.request["cpus"])]
+        # `busy` is of the last try: threads do not come and go between tries. In a first step
+        # there are the compiler's beside those that compute.
+        if steady:
+            checks.append(busy)
+        inforce.require(checks)
+        self.say(**best, tries=tries, **peak_memory(), **self.so_far())
+
+    def cpu_time_of_computing(self) -> dict[int, int]:
+        """Nanoseconds of CPU time by thread, without those of a streaming loader."""
+        from cputrain.machine import noise
+
+        loading = set(self.feed.thread_ids)
+        return {k: ns for k, ns in noise.cpu_time_by_thread().items() if k not in loading}
 
     def so_far(self) -> dict[str, Any]:
         """What a record holds at any time."""
-        peak: dict[str, Any]
-        try:
-            peak = {"peak_rss_bytes": peak_resident()}
-        except Unknown as unknown:
-            peak = {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
         return {
-            **peak,
-            "first_loss": self.losses[0],
+            "first_loss": self.start_loss,
             "steps_done": self.engine.steps_done,
-            "training_s": self.training_s,
+            "training_s": self.stepper.training_s,
+            "optimizer_state_bytes": self.engine.state_bytes(),
         }
+
+    @property
+    def start_loss(self) -> float:
+        """The loss of the first batch before any step; compiled, as the first step saw it."""
+        return self.stepper.losses[0] if self.first_loss is None else self.first_loss
 
     def finish(self) -> None:
         """Prove that the model trained, save it, answer."""
-        from cputrain import gates
-
+        report = {}
+        if self.experiment.runtime.jit_state != "steady":
+            self.phases["first_step_s"] = self.stepper.training_s
+            self.say(phase="training on, so that there is something to prove")
+            self.stepper.train(STEPS_AFTER_FIRST)
         self.say(phase="proving that the model trained")
         if self.experiment.runtime.compile != "eager":  # recompiled meanwhile?
-            self.evidence = self.engine.evidence(self.batches.batch(0))
-        inforce.require(self.in_force())
+            report["in_force"] = [check.to_json() for check in self.in_force()]
         weights = self.engine.weights()
-        moved = gates.moved(self.initial, weights)
-        gates.steps(len(self.losses), self.engine.steps_done)
-        last_loss = self.engine.loss(self.batches.batch(0))
-        gates.loss_fell(self.losses[0], last_loss)
-        saved: dict[str, Any]
+        trained = proof.trained(
+            self.experiment, self.engine, self.feed.first, self.initial, weights, self.start_loss
+        )
+        trained["steps_asked"] = len(self.stepper.losses)
+        self.feed.close()
         with self.phase("save_s", "saving the model"):
-            size = sum(array.nbytes for array in weights.values())
             cap = self.request["model_cap_bytes"]
-            if size > cap:
-                note = f"model of {size / 1e6:.0f} MB not saved: over the cap of {cap / 1e6:.0f} MB"
-                saved = {"model_file": None, "note": note}
-            else:
-                saved = {"model_file": self.save(weights)}
-        trained = {
-            "steps_asked": len(self.losses),
-            "steps_done": self.engine.steps_done,
-            "parameters_moved": moved,
-            "parameters": len(self.initial),
-        }
-        saved["last_loss"] = last_loss
-        self.say(finished=True, trained=trained, **saved, **self.so_far(), phases=self.phases)
+            kept = saved.save(Path(self.request["folder"]), self.experiment, weights, cap)
+        last_loss = trained.pop("last_loss")
+        evidence = {k: v for k, v in self.evidence.items() if k != "ops"}
+        self.say(
+            finished=True,
+            trained=trained,
+            last_loss=last_loss,
+            evidence=evidence,
+            **kept,
+            **report,
+            **self.so_far(),
+            phases=self.phases,
+        )
 
-    def save(self, weights: dict[str, Any]) -> str:
-        """Write the weights beside the run record; the file's name."""
-        from safetensors.numpy import save
 
-        from cputrain.atomic import write_bytes
-
-        name = "model.safetensors"
-        metadata = {"experiment": json.dumps(self.experiment.to_json())}
-        write_bytes(Path(self.request["folder"]) / name, save(weights, metadata=metadata))
-        return name
+def peak_memory() -> dict[str, Any]:
+    """The most that this process has held so far: training's, asked before proofs and saving."""
+    try:
+        return {"peak_rss_bytes": peak_resident()}
+    except Unknown as unknown:
+        return {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
 
 
 class _Phase:

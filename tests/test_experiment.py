@@ -109,7 +109,7 @@ def test_absent_fields_take_their_defaults():
         ({"learning_rate": float("nan")}, ["learning_rate = nan"]),
         ({"engine": "tensorflow"}, ["engine = 'tensorflow'", "torch, numpy"]),
         ({"engine": "numpy"}, ["attention_backend = 'sdpa'", "numpy engine"]),
-        ({"engine": "numpy", "attention": "manual", "compile": "inductor"}, ["compile"]),
+        ({"engine": "numpy", "attention_backend": "manual", "compile": "inductor"}, ["compile"]),
         ({"preload": ("lib.so",)}, ["preload = 'lib.so'", "absolute"]),
         ({"preload": ("/a b.so",)}, ["preload"]),
         ({"n_layers": 4}, ["n_layers = 4", "no such field", "n_layer"]),

@@ -2,26 +2,6 @@ import numpy as np
 import pytest
 
 from cputrain import gates
-from cputrain.data.batches import IGNORE, Batch, Batches
-
-TOKENS = np.arange(1000, dtype=np.uint16) % 251
-
-
-def test_targets_of_our_batches_are_the_next_token():
-    gates.next_token(Batches(TOKENS, 32, 2, seed=0).batch(0))
-
-
-def test_target_equal_to_input_is_found():
-    """The fault of an earlier published sweep."""
-    inputs = Batches(TOKENS, 32, 2, seed=0).batch(0).inputs
-    with pytest.raises(gates.DidNotTrain, match="not the next token"):
-        gates.next_token(Batch(inputs, inputs.copy()))
-
-
-def test_a_batch_of_padding_trains_nothing():
-    inputs = np.zeros((1, 8), dtype=np.int64)
-    with pytest.raises(gates.DidNotTrain):
-        gates.next_token(Batch(inputs, np.full_like(inputs, IGNORE)))
 
 
 def test_fewer_steps_than_asked_is_found():
@@ -46,6 +26,36 @@ def test_weights_have_to_be_finite_and_there():
         gates.moved(weights(), weights(a=np.array([1.0, np.nan, 0.0], np.float32)))
     with pytest.raises(gates.DidNotTrain, match="b is gone"):
         gates.moved(weights(), {"a": np.zeros(3, np.float32)})
+
+
+def test_a_weight_that_is_excused_may_stay_and_does_not_count():
+    after = weights(a=np.full(3, 2.0, np.float32))
+    assert gates.moved(weights(), after, {"b": "too small a step"}) == 1
+
+
+def test_weights_that_are_not_trained_have_to_stay():
+    gates.unchanged(weights(), weights())
+    with pytest.raises(gates.DidNotTrain, match="a was to stay"):
+        gates.unchanged(weights(), weights(a=np.array([1.0, 1.0, 1.0000001], np.float32)))
+    with pytest.raises(gates.DidNotTrain, match="b was to stay"):
+        gates.unchanged(weights(), {"a": weights()["a"]})
+
+
+def test_every_trained_weight_needs_a_gradient():
+    gates.gradients(weights(b=np.eye(2)), ["a", "b"])
+    with pytest.raises(gates.DidNotTrain, match="gradient of b is zero"):
+        gates.gradients(weights(), ["a", "b"])
+    with pytest.raises(gates.DidNotTrain, match="c gets no gradient"):
+        gates.gradients(weights(), ["a", "c"])
+    with pytest.raises(gates.DidNotTrain, match="gradient of a has entries that are not finite"):
+        gates.gradients(weights(a=np.array([1.0, np.inf])), ["a"])
+
+
+def test_without_training_the_loss_has_to_stay():
+    gates.same_loss(5.5, 5.5 * (1 + 1e-5))
+    for last in (5.4, 5.6, float("nan")):
+        with pytest.raises(gates.DidNotTrain, match="without training"):
+            gates.same_loss(5.5, last)
 
 
 def test_the_loss_has_to_fall():

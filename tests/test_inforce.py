@@ -6,7 +6,6 @@ import threading
 import pytest
 
 from cputrain import inforce
-from cputrain.experiment import Experiment
 
 MASK = sorted(os.sched_getaffinity(0))
 
@@ -64,39 +63,3 @@ def test_threads_that_did_not_work_are_found():
     fails(inforce.busy_threads(2, before, after, exactly=True))
     inforce.require([inforce.busy_threads(2, before, after, exactly=False)])
     fails(inforce.busy_threads(1, before, {1: 10**9, 2: 10**9}, exactly=False))
-
-
-def test_another_attention_kernel_than_asked_is_found():
-    fused = {"aten::_scaled_dot_product_flash_attention_for_cpu": 4}
-    inforce.require(inforce.attention(Experiment(), fused))
-    fails(inforce.attention(Experiment(), {"aten::_softmax": 4})[0])
-    fails(inforce.attention(Experiment().but(attention_backend="manual"), fused)[0])
-
-
-TRUE = {
-    "graphs": 1,
-    "graph_breaks": 0,
-    "recompiles": 0,
-    "backend_called": True,
-    "inductor_kernels": 9,
-}
-
-
-@pytest.mark.parametrize(
-    "lie",
-    [
-        {"graphs": 0},
-        {"graphs": 2},
-        {"graph_breaks": 1},
-        {"recompiles": 1},
-        {"backend_called": False},
-        {"inductor_kernels": 0},
-    ],
-)
-def test_a_compile_that_fell_back_is_found(lie):
-    compiled = Experiment().but(compile="inductor")
-    inforce.require(inforce.compilation(compiled, TRUE))
-    with pytest.raises(inforce.NotInForce):
-        inforce.require(inforce.compilation(compiled, TRUE | lie))
-    with pytest.raises(inforce.NotInForce):
-        inforce.require(inforce.compilation(compiled, {}))

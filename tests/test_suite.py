@@ -32,12 +32,12 @@ def test_two_variables_are_two_tuples():
         """Two."""
 
         values = ((1, 2), ("sdpa", "manual"))
-        name = ("batch_size", "attention")
+        name = ("batch_size", "attention_backend")
 
         def vary(self, base, batch, attention):
             return base.but(batch_size=batch, attention_backend=attention)
 
-    assert Both.param_names == ["batch_size", "attention"]
+    assert Both.param_names == ["batch_size", "attention_backend"]
     assert Both().cells() == list(itertools.product((1, 2), ("sdpa", "manual")))
 
 
@@ -45,7 +45,7 @@ def test_asv_s_parameters_carry_the_field_s_names():
     names = {planned.name: planned.suite.param_names for planned in ALL}
     assert names["SeqLen"] == ["seq_len"] and names["Depth"] == ["n_layer"]
     assert names["CoreCount"] == ["cores"] and names["OmpThreads"] == ["threads"]
-    assert names["AttentionBackend"] == ["attention"]
+    assert names["AttentionBackend"] == ["attention_backend"]
 
 
 def test_every_suite_is_described_and_holds_the_baseline():
@@ -63,14 +63,15 @@ def test_every_suite_is_described_and_holds_the_baseline():
     }
     for planned in ALL:
         assert planned.description.endswith(".")
-        assert planned.baseline is not None, planned.name
+        if planned.name != "Preset":  # published runs are no settings of one variable
+            assert planned.baseline is not None, planned.name
 
 
-def test_heavy_values_take_fewer_steps_but_three_at_least():
+def test_heavy_values_take_fewer_steps_but_one_at_least():
     depth = suite_steps("Depth")
     assert depth[2] == depth[4] == 10
-    assert 3 <= depth[32] < depth[8] < 10
-    assert suite_steps("BatchSize")[64] == 3
+    assert 1 <= depth[32] < depth[8] < 10
+    assert suite_steps("BatchSize")[64] == 1
 
 
 def suite_steps(name):
@@ -87,7 +88,7 @@ def test_regexes_match_as_asv_s_do():
     (chosen,) = plan.choose(ALL, [r"SeqLen.*\((128|2048)\)"], quick=False)
     assert [cell.values for cell in chosen.cells] == [(128,), (2048,)]
     assert chosen.pattern() == (
-        r"^(model\.SeqLen\.time_train_steps\(128\)|model\.SeqLen\.time_train_steps\(2048\))$"
+        r"^(training\.SeqLen\.time_train_steps\(128\)|training\.SeqLen\.time_train_steps\(2048\))$"
     )
     with pytest.raises(UsageError, match="no suite matches 'Nonesuch'"):
         plan.choose(ALL, ["Nonesuch"], quick=False)

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file  # noqa: E402
 
 from cputrain import engines, launch, placement  # noqa: E402
 from cputrain.cell import Cell  # noqa: E402
-from cputrain.data import batches, corpus, tokens  # noqa: E402
+from cputrain.data import feed  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.launch import CellFailed  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
@@ -52,19 +52,16 @@ def test_the_saved_model_loads_back_into_the_engine(own_root):
     record, cell = run(SMALL)
     weights = load_file(cell.folder / record["model_file"])
     engine = engines.build(SMALL, weights)
-    text = corpus.load(own_root / "data", offline=True)
-    ids = tokens.token_array(text, 257, 1000, own_root / "data").ids
-    batch = batches.Batches(ids, 64, 1, seed=0).batch(0)
+    batch = feed.open_feed(SMALL, own_root / "data", offline=True).first
     assert engine.loss(batch) < record["first_loss"] - 0.5
 
 
 def test_the_first_loss_is_that_of_the_initial_weights(own_root):
     """Warm-up and checks neither train twice nor skip a batch."""
     record, _ = run(SMALL, samples=1)
-    text = corpus.load(own_root / "data", offline=True)
-    ids = tokens.token_array(text, 257, 1000, own_root / "data").ids
+    same = feed.open_feed(SMALL, own_root / "data", offline=True)
     engine = engines.build(SMALL, initial.initial_weights(SMALL))
-    losses = [engine.train_step(batches.Batches(ids, 64, 1, seed=0).batch(i)) for i in range(30)]
+    losses = [engine.train_step(same.next()) for _ in range(30)]
     kept = record["samples"][0]["loss"]
     start = 1 + record["warm_up_steps"] + 4 * (record["samples"][0]["tries"] - 1)
     assert record["first_loss"] == pytest.approx(losses[0], rel=1e-4)

@@ -9,7 +9,7 @@ from cputrain.analysis import interval, noise_floor
 from cputrain.analysis.interval import Estimate, Measured
 from cputrain.experiment import Experiment
 from cputrain.results import columns, records
-from cputrain.results.columns import Row
+from cputrain.results.columns import Peaks, Row
 from cputrain.results.rows import Cell
 
 
@@ -23,11 +23,15 @@ class Analysis:
     pairs: noise_floor.Pairs
 
 
-def analyse(
-    cells: Sequence[Cell], peaks: Mapping[str, float], baselines: Mapping[str, str]
-) -> Analysis:
-    """What the cells of one machine say together."""
-    found = [columns.row(cell, dict(peaks)) for cell in cells]
+def analyse(cells: Sequence[Cell], peaks: Peaks, baselines: Mapping[str, str | None]) -> Analysis:
+    """What the cells of one machine say together.
+
+    Args:
+        cells: all of them.
+        peaks: of the machine.
+        baselines: see `report.export.export`.
+    """
+    found = [columns.row(cell, peaks) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
     replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
     made = interval.estimates([_measured(cells[i], replicated) for i in measured])
@@ -43,7 +47,8 @@ def analyse(
         _say(row, estimate.reason)
         base = firsts.get(row["suite"])
         if base is None or base not in known:
-            _say(row, "no baseline cell to compare with")
+            if baselines.get(row["suite"], "") is not None:  # where there is to be one
+                _say(row, "no baseline cell to compare with")
             continue
         row["effect"] = row["step_s"] / found[base]["step_s"]
         if index == base:
@@ -88,7 +93,7 @@ def _measured(cell: Cell, replicated: set[str]) -> Measured:
     )
 
 
-def _baselines(cells: Sequence[Cell], given: Mapping[str, str]) -> dict[str, int]:
+def _baselines(cells: Sequence[Cell], given: Mapping[str, str | None]) -> dict[str, int]:
     """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
     usual = Experiment().identity
     found: dict[str, int] = {}

@@ -66,6 +66,12 @@ class Engine(Protocol):
     def steps_done(self) -> int:
         """Updates so far, by the optimizer's own counter; the least over all weights."""
 
+    def state_bytes(self) -> int:
+        """Bytes of the optimizer's state."""
+
+    def excused(self) -> dict[str, str]:
+        """Weights that need not move although they train, each with the reason."""
+
     def versions(self) -> dict[str, str]:
         """Version by library."""
 
@@ -75,8 +81,9 @@ class Engine(Protocol):
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """What one step really executes, found by profiling one; nothing changes.
 
-        torch gives "ops" (how often each operator of interest ran) and, where compiled,
-        "graphs", "graph_breaks", "recompiles", "backend_called" and "inductor_kernels".
+        "ops" counts the operators of interest. torch adds "optimizer_kernel", "checkpointed"
+        (blocks ran again), "precision" (rows of name, asked, found, right), where there are
+        experts "moe_load", and what its compiler did (`torch_.compile.Compilation.found`).
         """
 
 

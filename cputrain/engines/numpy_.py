@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from cputrain.engines import check_weights
+from cputrain.engines import EngineError, check_weights
 from cputrain.engines.numpy_adamw import AdamW
 from cputrain.engines.numpy_gpt import NumpyGpt
 from cputrain.experiment import Experiment
@@ -47,17 +47,28 @@ class NumpyEngine:
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients of several batches add up."""
+        loss = self._forward_backward(batch)
+        gradients = self._gpt.flat_gradients
+        if share != 1:
+            gradients *= share
+        if self._sum is None:
+            self._sum = gradients
+        else:
+            self._sum += gradients
+        return loss
+
+    def _forward_backward(self, batch: Batch) -> float:
+        if self._sum is self._gpt.flat_gradients:  # not copied before it has to be
+            self._sum = self._sum.copy()
         loss = self._gpt.forward(batch)
         self._gpt.backward(batch)
-        if share != 1:
-            flat = self._gpt.flat_gradients
-            flat *= share
-            self._sum = flat.copy() if self._sum is None else self._sum + flat
         return loss
 
     def update(self) -> None:
         """AdamW on the sum."""
-        self._optimizer.step(self._gpt.flat_gradients if self._sum is None else self._sum)
+        if self._sum is None:
+            raise EngineError("update without gradients: accumulate some before")
+        self._optimizer.step(self._sum)
         self._sum = None
 
     def synchronize(self) -> None:
@@ -69,8 +80,7 @@ class NumpyEngine:
 
     def gradients(self, batch: Batch) -> dict[str, ndarray]:
         """Copies of the gradients."""
-        self._gpt.forward(batch)
-        self._gpt.backward(batch)
+        self._forward_backward(batch)
         return {name: array.copy() for name, array in self._gpt.gradients.items()}
 
     def weights(self) -> dict[str, ndarray]:
@@ -88,6 +98,14 @@ class NumpyEngine:
     def steps_done(self) -> int:
         """Updates that AdamW counted."""
         return self._optimizer.steps
+
+    def state_bytes(self) -> int:
+        """AdamW's two moments."""
+        return self._optimizer.state_bytes
+
+    def excused(self) -> dict[str, str]:
+        """None: every weight moves."""
+        return {}
 
     def versions(self) -> dict[str, str]:
         """NumPy."""

@@ -31,15 +31,28 @@ class AdamW:
         self._training = training
         self.steps = 0
 
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of both moments."""
+        return self._first.nbytes + self._second.nbytes
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the last step; it grows linearly over the warm-up steps."""
+        warm_up = self._training.lr_warmup_steps
+        share = min(1.0, self.steps / warm_up) if warm_up else 1.0
+        return self._training.learning_rate * share
+
     def step(self, gradient: ndarray) -> None:
         """One update; overwrites nothing but the parameters and moments."""
         t = self._training
         self.steps += 1
         # As m / (1 - beta1^n) / (sqrt(v / (1 - beta2^n)) + eps), with the factors gathered.
         root = math.sqrt((1 - t.beta2**self.steps) / (1 - t.beta2))
-        size = t.learning_rate * (1 - t.beta1) / (1 - t.beta1**self.steps) * root
+        rate = self.rate
+        size = rate * (1 - t.beta1) / (1 - t.beta1**self.steps) * root
         eps = t.eps * root
-        keep = 1 - t.learning_rate * t.weight_decay
+        keep = 1 - rate * t.weight_decay
         for start in range(0, gradient.size, BLOCK):
             at = slice(start, start + BLOCK)
             p, g, m, v = self._parameters[at], gradient[at], self._first[at], self._second[at]

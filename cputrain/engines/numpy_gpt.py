@@ -11,6 +11,8 @@ from numpy import ndarray
 from cputrain.data.batches import IGNORE
 from cputrain.engines import EngineError
 from cputrain.engines import numpy_ops as ops
+from cputrain.engines.numpy_activations import Activation
+from cputrain.engines.numpy_attention import Attention
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 
@@ -25,6 +27,9 @@ ALIGN = 16
 
 class NumpyGpt:
     """Weights, gradients and working arrays of one model.
+
+    Raises:
+        EngineError: an activation that this engine does not have.
 
     Attributes:
         weights, gradients: arrays by name, views of the flat ones.
@@ -49,46 +54,55 @@ class NumpyGpt:
         self.flat_gradients = np.zeros_like(self.flat_weights)
         self.weights, self.gradients = views(self.flat_weights), views(self.flat_gradients)
         self._arrays: dict[str, ndarray] = {}
+        model, rows = self._model, self._batch * self._length
+        self._head = "wte" if model.tied else "head.weight"
+        self._heads = Attention(experiment, self._dtype)
+        self._activations = [
+            Activation(model.activation, rows, model.hidden, self._dtype)
+            for _ in range(model.n_layer)
+        ]
 
     def forward(self, batch: Batch) -> float:
         """The loss; leaves in the working arrays what the backward pass needs."""
         self._check(batch)
         shape, width = (self._batch, self._length), self._model.n_embd
-        rows, hidden = self._batch * self._length, self._model.mlp_ratio * width
+        rows = self._batch * self._length
         x = self._array("x", rows, width)
         np.take(self.weights["wte"], batch.inputs.reshape(-1), axis=0, out=x, mode="clip")
         by_sequence = x.reshape(*shape, width)
         by_sequence += self.weights["wpe"]
-        for i in range(self._model.n_layer):
+        branch = self._array("branch", rows, width)
+        for i, activation in enumerate(self._activations):
             x += self._attention(self._norm(x, f"h.{i}.ln_1"), f"h.{i}.attn")
-            mlp = f"h.{i}.mlp"
-            before = self._array("hidden", rows, hidden)
-            self._linear(self._norm(x, f"h.{i}.ln_2"), f"{mlp}.fc", before)
-            after, slope = (self._array(f"{mlp}.{s}", rows, hidden) for s in ("after", "slope"))
-            ops.gelu(before, after, slope)
-            x += self._linear(after, f"{mlp}.proj", self._array("branch", rows, width))
+            before = self._array("before", rows, len(self.weights[f"h.{i}.mlp.fc.bias"]))
+            self._linear(self._norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.fc", before)
+            x += self._linear(activation.forward(before), f"h.{i}.mlp.proj", branch)
         logits = self._array("logits", rows, self._model.vocab_size)
-        np.matmul(self._norm(x, "ln_f"), self.weights["wte"].T, out=logits)
+        np.matmul(self._norm(x, "ln_f"), self.weights[self._head].T, out=logits)
         return ops.cross_entropy(logits, batch.targets.reshape(-1), IGNORE)
 
     def backward(self, batch: Batch) -> None:
         """All gradients, from what the forward pass left."""
         dlogits = self._arrays["logits"]
         rows, width = self._arrays["x"].shape
-        np.matmul(dlogits.T, self._arrays["ln_f.y"], out=self.gradients["wte"])
-        dx = np.matmul(dlogits, self.weights["wte"], out=self._array("d.x", rows, width))
+        np.matmul(dlogits.T, self._arrays["ln_f.y"], out=self.gradients[self._head])
+        dx = np.matmul(dlogits, self.weights[self._head], out=self._array("d.x", rows, width))
         self._norm_backward(dx, "ln_f")
-        branch = self._array("branch", rows, width)
-        for i in reversed(range(self._model.n_layer)):
-            mlp, after = f"h.{i}.mlp", self._arrays[f"h.{i}.mlp.after"]
-            dhidden = self._linear_backward(dx, after, f"{mlp}.proj", self._arrays["hidden"])
-            dhidden *= self._arrays[f"{mlp}.slope"]
-            self._linear_backward(dhidden, self._arrays[f"h.{i}.ln_2.y"], f"{mlp}.fc", branch)
+        branch, before = self._arrays["branch"], self._arrays["before"]
+        gated = before.shape[1] != self._model.hidden
+        dafter = self._array("d.after", rows, self._model.hidden) if gated else before
+        for i, activation in reversed(list(enumerate(self._activations))):
+            mlp = f"h.{i}.mlp"
+            self._linear_backward(dx, activation.after, f"{mlp}.proj", dafter)
+            activation.backward(dafter, before)
+            self._linear_backward(before, self._arrays[f"h.{i}.ln_2.y"], f"{mlp}.fc", branch)
             dx += self._norm_backward(branch, f"h.{i}.ln_2")
             inner = self._arrays[f"h.{i}.ln_1.y"]
             self._attention_backward(dx, inner, f"h.{i}.attn", branch)
             dx += self._norm_backward(branch, f"h.{i}.ln_1")
         np.sum(dx.reshape(self._batch, self._length, width), axis=0, out=self.gradients["wpe"])
+        if not self._model.tied:
+            self.gradients["wte"][...] = 0
         ops.add_rows(self.gradients["wte"], batch.inputs.reshape(-1), dx)
 
     def _check(self, batch: Batch) -> None:
@@ -136,42 +150,20 @@ class NumpyGpt:
         ops.layer_norm_backward(dy, self.weights[f"{layer}.weight"], normed, scale, *gradients)
         return dy
 
-    def _heads(self, flat: ndarray, parts: int) -> list[ndarray]:
-        """Views of [rows, parts x channels] as parts of [batch, head, token, channel]."""
-        shape = (self._batch, self._length, parts, self._model.n_head, self._model.d_head)
-        return list(flat.reshape(shape).transpose(2, 0, 3, 1, 4))
-
-    def _scores(self, name: str) -> ndarray:
-        """A working array [batch, head, query, key]."""
-        return self._array(name, self._batch, self._model.n_head, self._length, self._length)
-
     def _attention(self, x: ndarray, layer: str) -> ndarray:
         """Causal self-attention of [rows, width]."""
         rows, width = x.shape
-        qkv = self._linear(x, f"{layer}.qkv", self._array(f"{layer}.qkv", rows, 3 * width))
-        q, k, v = self._heads(qkv, 3)
-        q *= 1 / math.sqrt(self._model.d_head)
-        p = np.matmul(q, k.swapaxes(2, 3), out=self._scores(f"{layer}.p"))
-        ops.causal_softmax(p.reshape(-1, *p.shape[2:]))
-        y = self._array(f"{layer}.y", rows, width)
-        np.matmul(p, v, out=self._heads(y, 1)[0])
+        channels, inner = self.weights[f"{layer}.qkv.bias"], self.weights[f"{layer}.proj.weight"]
+        qkv = self._array(f"{layer}.qkv", rows, len(channels))
+        y = self._array(f"{layer}.y", rows, inner.shape[1])
+        self._linear(x, f"{layer}.qkv", qkv)
+        self._heads.forward(qkv, self._array(f"{layer}.p", *self._heads.scores_shape), y)
         return self._linear(y, f"{layer}.proj", self._array("branch", rows, width))
 
     def _attention_backward(self, dy: ndarray, x: ndarray, layer: str, dx: ndarray) -> ndarray:
         """The gradient of x, the attention's input, into dx."""
-        rows, width = x.shape
-        p, y = self._arrays[f"{layer}.p"], self._arrays[f"{layer}.y"]
-        q, k, v = self._heads(self._arrays[f"{layer}.qkv"], 3)
-        flat = self._linear_backward(dy, y, f"{layer}.proj", self._array("d.y", rows, width))
-        (heads,), (old,) = self._heads(flat, 1), self._heads(y, 1)
-        dqkv = self._array("d.qkv", rows, 3 * width)
-        dq, dk, dv = self._heads(dqkv, 3)
-        np.matmul(p.swapaxes(2, 3), heads, out=dv)
-        ds = np.matmul(heads, v.swapaxes(2, 3), out=self._scores("d.p"))
-        along = np.einsum("bhtd,bhtd->bht", heads, old)
-        square = (-1, *p.shape[2:])
-        ops.softmax_backward(ds.reshape(square), p.reshape(square), along.reshape(square[:2]))
-        np.matmul(ds, k, out=dq)
-        dq *= 1 / math.sqrt(self._model.d_head)
-        np.matmul(ds.swapaxes(2, 3), q, out=dk)  # q has been scaled in the forward pass
+        qkv, p, y = (self._arrays[f"{layer}.{name}"] for name in ("qkv", "p", "y"))
+        flat = self._linear_backward(dy, y, f"{layer}.proj", self._array("d.y", *y.shape))
+        dqkv = self._array("d.qkv", *qkv.shape)
+        self._heads.backward(flat, y, qkv, p, self._array("d.p", *p.shape), dqkv)
         return self._linear_backward(dqkv, x, f"{layer}.qkv", dx)

@@ -47,10 +47,11 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
 
 
 def _peaks(name: str, result: Path) -> list[tuple[str, str]]:
-    peaks = peak.read(result / name / "machine.json").get(peak.FIELD, {})
+    content = peak.read(result / name / "machine.json")
     return [
-        (f"peak_{threads}_threads", f"{flops / 1e9:.1f} GFLOP/s, fp32 matrix product")
-        for threads, flops in peaks.items()
+        (f"peak_{threads}_threads", f"{flops / 1e9:.1f} GFLOP/s, {kind} matrix product")
+        for kind, field in peak.FIELDS.items()
+        for threads, flops in content.get(field, {}).items()
     ] or [("peak", "not measured yet: run measures it")]
 
 

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 from cputrain.experiment import Experiment
-from cputrain.model.shapes import n_params, weight_shapes
+from cputrain.model import mixing
+from cputrain.model.products import INT8, runs
+from cputrain.model.shapes import weight_shapes
+
+TYPES = {"bf16": "bf16", "mixed": "bf16"}
+"""Precision -> type of number in which products are computed, where that is not fp32.
+
+q4 and bitnet are simulated in fp32; what others compute in int8 is in `products.INT8`.
+"""
+FP32_ALWAYS = ("mlp.router",)
+"""Weights of blocks that are multiplied in fp32 in every precision; so is the scan of ssm."""
 
 
 @dataclass(frozen=True)
 class Flops:
-    """Floating point operations of one training step, forward and backward.
+    """Floating point operations of one optimizer step: all micro-batches, forward and backward.
 
-    A multiply-add counts as two. Norms, activations, softmax and the optimizer are left
-    out, as usual: they are below 2 % of a step's operations.
+    A multiply-add counts as two, also of whole numbers. Norms, activations, softmax, scans,
+    quantization and the optimizer are left out, as usual: mostly below 2 % of the operations.
 
     Attributes:
-        matmul: linear layers and head; the backward pass does twice the forward's.
-        attention: scores and weighted sums, as executed: see `_attention`.
-        formula: (6 N + 12 n_layer n_embd seq_len) per token (Chowdhery et al. 2022, app. B),
-            N without position embeddings; attention is not halved for causality.
+        matmul: products of tokens with weight matrices, as executed: see `model.products`.
+        attention: products of tokens with tokens, as executed: see `model.attention_flops`; what
+            other architectures mix tokens with.
+        formula: what the usual full formula gives: see `_formula`.
+        by_type: `total` by the type of number that is multiplied: fp32, bf16, int8.
     """
 
     matmul: int
     attention: int
     formula: int
+    by_type: dict[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -34,40 +47,71 @@ class Flops:
 
 
 def flops_per_step(experiment: Experiment) -> Flops:
-    """Operations of one training step of this experiment."""
-    model, training = experiment.model, experiment.training
-    shapes = weight_shapes(experiment)
-    tokens = training.tokens_per_step
-    # Matrices without the position table, which is only added: linear layers and the head.
-    matrices = sum(
-        math.prod(shape) for name, shape in shapes.items() if len(shape) == 2 and name != "wpe"
-    )
-    params = n_params(experiment) - math.prod(shapes["wpe"])
-    quadratic = 12 * model.n_layer * model.n_embd * training.seq_len
-    return Flops(
-        matmul=6 * matrices * tokens,
-        attention=_attention(experiment),
-        formula=(6 * params + quadratic) * tokens,
-    )
+    """Operations of one optimizer step of this experiment."""
+    shapes, by_type = weight_shapes(experiment), Counter[str]()
+    matmul = 0
+    for name, share in shares(experiment).items():
+        if len(shapes[name]) != 2:
+            continue
+        work = round(2 * share * math.prod(shapes[name]) * experiment.training.tokens_per_step)
+        kinds = _types(experiment, name)
+        for kind, times in zip(kinds, runs(experiment, name), strict=True):
+            by_type[kind] += work * times
+            matmul += work * times
+    attention = _mixing(experiment)
+    is_scan = experiment.model.architecture == "ssm"
+    by_type["fp32" if is_scan else TYPES.get(experiment.training.precision, "fp32")] += attention
+    return Flops(matmul, attention, _formula(experiment), {k: n for k, n in by_type.items() if n})
 
 
-def _attention(experiment: Experiment) -> int:
-    """Operations in the attention's matrix products, as executed.
+def _types(experiment: Experiment, name: str) -> tuple[str, str, str]:
+    """In which type of number a weight's products are: forward, by input, by weight."""
+    precision = experiment.training.precision
+    usual = "fp32" if name.endswith(FP32_ALWAYS) else TYPES.get(precision, "fp32")
+    if name.startswith("h.") and name.endswith(".weight") and precision in INT8:
+        forward, by_input, by_weight = ("int8" if is_int8 else usual for is_int8 in INT8[precision])
+        return forward, by_input, by_weight
+    return usual, usual, usual
 
-    Manual attention computes every (query, key) pair: 2 products forward, 4 backward.
-    torch's fused CPU kernel computes the scores again in the backward pass (2 and 5
-    products), and skips keys by whole blocks of 512 only: up to seq_len 512 being causal
-    saves nothing (ATen/native/cpu/FlashAttentionKernel.cpp; timing one thread agrees).
+
+def shares(experiment: Experiment) -> dict[str, float]:
+    """Share of the tokens that each weight is used for; not those that are only looked up.
+
+    A tied token embedding is used as the head.
     """
+    looked_up = {"wpe", "relation"} | (set() if experiment.model.tied else {"wte"})
+    use = mixing.weight_use(experiment)
+    found = {}
+    for name in weight_shapes(experiment).keys() - looked_up:
+        found[name] = use.get(name.split(".", 2)[2], 1.0) if name.startswith("h.") else 1.0
+    return found
+
+
+def _mixing(experiment: Experiment) -> int:
+    """Operations of products of tokens with tokens in all blocks, as executed."""
     model, training = experiment.model, experiment.training
-    length = training.seq_len
-    if experiment.runtime.attention_backend == "manual":
-        products, pairs = 6, length * length
-    else:
-        products, pairs = 7, 0
-        query_block = 256 if length >= 768 else 64 if length >= 192 else 32
-        for start in range(0, length, query_block):
-            end = min(start + query_block, length)
-            keys = min(math.ceil(end / 512) * 512, length)
-            pairs += (end - start) * keys
-    return products * 2 * pairs * model.n_embd * model.n_layer * training.batch_size
+    forward, backward = mixing.mixing_flops(experiment)
+    work = forward
+    if training.objective != "forward" and training.fine_tuning != "head":
+        work += backward + (forward if training.activation_checkpointing else 0)
+    return work * model.n_layer * training.batch_size * training.grad_accum
+
+
+def _formula(experiment: Experiment) -> int:
+    """(6 N + 12 n_layer n_head d_head seq_len) per token (Chowdhery et al. 2022, app. B).
+
+    N are the parameters that a token meets: without tables that are only looked up, and of an
+    expert its share. Attention is full, and not halved for causality, whatever its window.
+    Without attention the second part is 3 x the forward pass of what mixes tokens instead.
+    A forward pass alone is a third; recomputing, freezing and other shortcuts are not in it.
+    """
+    training = experiment.training
+    shapes = weight_shapes(experiment)
+    params = sum(
+        share * math.prod(shapes[name])
+        for name, share in shares(experiment).items()
+        if ".lora_" not in name
+    )
+    quadratic = mixing.formula_flops(experiment) * experiment.model.n_layer
+    passes = 1 if training.objective == "forward" else 3
+    return round(passes * (2 * params + quadratic) * training.tokens_per_step)

@@ -5,10 +5,15 @@ So that an experiment can be refused before anything is imported.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
 
 from cputrain.experiment import Experiment
-from cputrain.model.shapes import n_params
+from cputrain.model.activations import is_gated
+from cputrain.model.kept import block_numbers, pair_numbers
+from cputrain.model.shapes import n_params, n_trained, trained, weight_shapes
+from cputrain.rules import WITH_ATTENTION
 
 FLOAT = 4
 """Bytes of a float32."""
@@ -16,13 +21,16 @@ FLOAT = 4
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes at the peak of a worker's resident memory, by what they hold.
+    """Bytes at the peak of a training worker's resident memory, by what they hold.
 
     Attributes:
-        parameters: the trained weights and the initial ones, kept to prove that they moved.
-        gradients: one per parameter.
-        optimizer: AdamW's two moments.
-        activations: what the backward pass needs, and its largest temporaries.
+        parameters: the weights, and the initial ones as float32, kept to prove that they moved;
+            rounded or cast copies of them where the precision makes some.
+        gradients: one for each trained parameter; more where the optimizer's kernel copies them.
+        optimizer: its state; see `state_bytes`.
+        activations: what the backward pass needs of one micro-batch, and the largest temporaries.
+        buffers: masks and tables of positions.
+        queue: batches that a streaming loader holds ready.
         framework: interpreter, libraries and their buffers.
     """
 
@@ -30,49 +38,131 @@ class Memory:
     gradients: int
     optimizer: int
     activations: int
+    buffers: int
+    queue: int
     framework: int
 
     @property
     def total(self) -> int:
         """All of it."""
-        return self.parameters + self.gradients + self.optimizer + self.activations + self.framework
+        return sum(dataclasses.astuple(self))
 
 
-FRAMEWORK = {"torch": 330_000_000, "numpy": 60_000_000}
-"""Resident bytes of a worker after its imports, by engine."""
+FRAMEWORK = {"torch": 360_000_000, "numpy": 75_000_000}
+"""Resident bytes of a worker with its imports, data and profiler, by engine."""
 COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000}
 """Resident bytes more, by torch.compile's backend."""
+TORCHAO = 50_000_000
+"""Resident bytes more with a precision of torchao's."""
+
+ROUNDED = ("q8", "bitnet", "bitnet_torchao")
+"""Precisions that round each layer's input, with temporaries of its size."""
 
 
 def memory_bytes(experiment: Experiment) -> Memory:
     """Estimated peak memory of a worker: good to refuse what cannot fit, not to plan by the byte.
 
-    What the engines keep is counted; the constants were measured, and so were the sums: 0.85
-    to 1.2 times the peak, for seq_len 128 to 2048, batch_size 1 to 64, n_embd 128 to 2048,
-    vocab_size 257 to 50 000 (torch 2.13, NumPy 2.4).
+    What the engines keep is counted; the constants were measured (torch 2.13, NumPy 2.4).
     """
-    runtime, size = experiment.runtime, n_params(experiment) * FLOAT
+    training, runtime = experiment.training, experiment.runtime
+    trains = training.objective != "forward"
+    framework = FRAMEWORK[runtime.engine] + COMPILER[runtime.compile]
+    framework += TORCHAO if training.precision.endswith("torchao") else 0
+    copies = 2 if runtime.optimizer_kernel == "foreach" else 1
     return Memory(
-        parameters=2 * size,
-        gradients=size,
-        optimizer=2 * size,
-        activations=_activations(experiment) * FLOAT,
-        framework=FRAMEWORK[runtime.engine] + COMPILER[runtime.compile],
+        parameters=parameter_bytes(experiment),
+        gradients=copies * n_trained(experiment) * number_bytes(experiment) if trains else 0,
+        optimizer=state_bytes(experiment) if trains else 0,
+        activations=_activations(experiment),
+        buffers=_buffers(experiment),
+        queue=_queue(experiment),
+        framework=framework,
     )
 
 
+def number_bytes(experiment: Experiment) -> int:
+    """Bytes of a weight, its gradient and its moments."""
+    return 2 if experiment.training.precision == "bf16" else FLOAT
+
+
+def parameter_bytes(experiment: Experiment) -> int:
+    """The weights, the initial ones, and copies that a precision makes of the blocks' weights."""
+    found = n_params(experiment) * (number_bytes(experiment) + FLOAT)
+    matrices = sum(
+        math.prod(shape)
+        for name, shape in weight_shapes(experiment).items()
+        if name.startswith("h.") and len(shape) == 2
+    )
+    # Bytes of a rounded copy that is kept for the backward pass, of all blocks at once.
+    copy = {"mixed": 2, "q8": 1, "q4": FLOAT, "bitnet": FLOAT, "bitnet_torchao": 1}
+    return found + copy.get(experiment.training.precision, 0) * matrices
+
+
+def state_bytes(experiment: Experiment) -> int:
+    """Bytes of the optimizer's state, without its counters.
+
+    adamw: two moments; lion: one; sgd (no momentum): none; adafactor: a row and a column of
+    each matrix, and the second moment of each vector (Shazeer & Stern 2018, alg. 4).
+    """
+    size, shapes = number_bytes(experiment), weight_shapes(experiment)
+    if experiment.training.optimizer == "adafactor":
+        return size * sum(
+            sum(shape) if len(shape) == 2 else math.prod(shape)
+            for shape in (shapes[name] for name in trained(experiment))
+        )
+    moments = {"adamw": 2, "lion": 1, "sgd": 0}[experiment.training.optimizer]
+    return moments * size * n_trained(experiment)
+
+
 def _activations(experiment: Experiment) -> int:
-    """Numbers kept for the backward pass, and those in use beside them at the peak."""
+    """What is kept for the backward pass, and what is in use beside it at the peak."""
     model, training, runtime = experiment.model, experiment.training, experiment.runtime
-    tokens, width, ratio = training.tokens_per_step, model.n_embd, model.mlp_ratio
-    pairs = training.batch_size * model.n_head * training.seq_len**2
-    # Both norms' inputs and outputs, q, k, v, attention's output; the hidden layer twice.
-    block = tokens * width * (8 + 2 * ratio)
+    tokens, width = training.batch_size * training.seq_len, model.n_embd
+    kept, pairs = block_numbers(experiment), pair_numbers(experiment)
+    attends = model.architecture in WITH_ATTENTION
+    by_hand = attends and runtime.attention_backend == "manual"
     if runtime.engine == "numpy":
-        used = tokens * (model.vocab_size + (7 + ratio) * width) + pairs
-        return model.n_layer * (block + pairs) + used
-    used = tokens * (3 * model.vocab_size + 4 * ratio * width)
-    if runtime.attention_backend == "manual":
-        block += pairs + 3 * tokens * width  # the weights, and q, k, v as one block per head
-        used += 2 * pairs
-    return model.n_layer * block + used
+        used = tokens * (model.vocab_size + 7 * width + model.hidden) + pairs
+        return (model.n_layer * kept + used) * FLOAT
+    blocks = model.n_layer * kept
+    if training.activation_checkpointing:
+        # The block at hand twice: what its first pass freed is not all used again.
+        blocks = model.n_layer * tokens * width + 2 * kept
+    # Inside a block: the hidden layer and its gradients; by hand scores and theirs.
+    gates = 2 if is_gated(model.activation) else 1
+    used = tokens * 4 * (width + gates * model.hidden) if attends else kept // 2
+    used += 2 * pairs if by_hand else 0
+    used *= 2 if training.precision in ROUNDED else 1
+    size = {"bf16": 2.0, "mixed": 2.5}.get(training.precision, float(FLOAT))
+    # Logits, their logarithms and gradients are float32 in every precision.
+    rows = min(runtime.loss_chunk or tokens, tokens)
+    logits = rows * model.vocab_size * (2 if training.objective == "forward" else 3)
+    if training.objective == "masked_node":
+        logits += tokens * model.vocab_size  # of the first head, while the second is computed
+    if runtime.loss_chunk:
+        logits += model.vocab_size * width + tokens * width
+    return round(size * (blocks + used)) + FLOAT * logits
+
+
+def _buffers(experiment: Experiment) -> int:
+    """Masks and tables, which all blocks share."""
+    model, length = experiment.model, experiment.training.seq_len
+    if model.architecture not in WITH_ATTENTION:
+        return 0
+    by_hand = experiment.runtime.attention_backend == "manual"
+    window = model.window or length
+    found = window**2 if by_hand and model.architecture != "bert" else 0
+    if model.attention == "sliding" and window < length:
+        found += 2 * window**2 * (1 if by_hand else FLOAT)
+    if model.architecture == "llama":
+        found += length * model.d_head * FLOAT
+    return found
+
+
+def _queue(experiment: Experiment) -> int:
+    """Batches in a streaming loader's queue: ids and targets, int64, of one head or two."""
+    training = experiment.training
+    if training.loader != "stream" or not training.loader_workers:
+        return 0
+    arrays = 4 if training.objective == "masked_node" else 2
+    return training.loader_queue * training.batch_size * training.seq_len * arrays * 8

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 
 from cputrain.experiment import Experiment
-from cputrain.model import transformer
+from cputrain.model import gmlp, lstm, moe, ssm, transformer
 from cputrain.model.transformer import Shapes, layer
 
 BLOCKS = {
     "gpt": transformer.block_shapes,
     "llama": transformer.block_shapes,
     "bert": transformer.block_shapes,
+    "lstm": lstm.block_shapes,
+    "gmlp": gmlp.block_shapes,
+    "ssm": ssm.block_shapes,
+    "moe": moe.block_shapes,
 }
 """By architecture: the tensors of one block, without the `h.<i>.` before their names."""
 

@@ -27,7 +27,7 @@ class Summary:
 def export(
     root: Path,
     descriptions: Mapping[str, str] | None = None,
-    baselines: Mapping[str, str] | None = None,
+    baselines: Mapping[str, str | None] | None = None,
 ) -> Summary:
     """Write everything for every machine found under root/result and root/output.
 
@@ -35,7 +35,8 @@ def export(
         root: the project folder.
         descriptions: what each suite is about, by its name.
         baselines: identity of each suite's baseline experiment, by the suite's name, where it
-            is not the experiment of all defaults.
+            is not the experiment of all defaults; None where a suite has no baseline: its cells
+            have no effects and it takes no place among the ranked.
 
     Raises:
         OSError: something under root/result cannot be written.
@@ -52,7 +53,8 @@ def export(
         problems += low
         said = analyse(cells, peaks, baselines or {})
         drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
-        pages.append(MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn))
+        alone = {suite for suite, identity in (baselines or {}).items() if identity is None}
+        pages.append(MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, alone))
         files += drawn.values()
     every = [row for one in pages for row in one.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in problems]

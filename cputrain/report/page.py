@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +14,7 @@ import jinja2
 from cputrain.analysis import noise_floor, ranking
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
-from cputrain.report import words
+from cputrain.report import presets, words
 from cputrain.results.columns import Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.records import Problem
@@ -34,6 +34,7 @@ class MachinePage:
         noise: the noise floor; None without the A/A suite.
         pairs: of A/A cells, and how many the interval calls different.
         plots: SVG of each suite that has one.
+        unranked: suites without a baseline: their values are not settings of one variable.
     """
 
     machine: MachineFacts
@@ -42,6 +43,7 @@ class MachinePage:
     noise: float | None
     pairs: noise_floor.Pairs
     plots: Mapping[str, Path]
+    unranked: Collection[str] = ()
 
     @property
     def name(self) -> str:
@@ -51,7 +53,13 @@ class MachinePage:
     @property
     def ranked(self) -> list[ranking.Ranked]:
         """The suites that vary something, by how much it changes the step time."""
-        return [one for one in ranking.rank(self.rows) if one.suite != noise_floor.SUITE]
+        others = {noise_floor.SUITE, *self.unranked}
+        return [one for one in ranking.rank(self.rows) if one.suite not in others]
+
+    @property
+    def published(self) -> list[presets.Line]:
+        """The presets beside what their sources say; empty where none ran."""
+        return presets.lines(self.rows, note)
 
     @property
     def aa_cells(self) -> int:
@@ -115,6 +123,7 @@ def write(
         autoescape=False,  # it is Markdown: `words.cell` escapes what is not ours
     )
     environment.globals |= {"w": words, "lines": lines, "note": note, "base": Experiment()}
+    environment.globals["chosen"] = presets.chosen
     template = environment.get_template("page.md.j2")
     known = [page for page in pages if page.baseline_s]
     text = template.render(
@@ -160,6 +169,7 @@ def note(row: Row) -> str:
         said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
     else:
         said += [reason] if reason else []
+    said += [row[name] for name in ("simulated", "composed") if row[name]]
     if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
         said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
     if row["disturbed_samples"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,8 @@ from cputrain.results.rows import Cell
 Row = dict[str, Any]
 """One cell: a value, or None where unknown, for every column."""
 
+Peaks = Mapping[str, Mapping[str, float]]
+"""Measured matmul FLOP/s by type of number (fp32, bf16, int8), then by number of threads."""
 
 ASKED = {"steps": "steps_per_sample", "samples": "samples_per_worker"}
 """Fields that give way to a column of what was measured in all."""
@@ -37,6 +40,10 @@ def _field_types() -> dict[str, pl.DataType]:
 
 FIELDS = _field_types()
 
+PARTS = ("parameters", "gradients", "optimizer", "activations", "buffers", "queue", "framework")
+MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
+"""Part of the estimated memory, as the record names it -> its column."""
+
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
     **FIELDS,
@@ -50,19 +57,24 @@ SCHEMA: dict[str, pl.DataType] = {
     "above_noise": pl.Boolean(),
     "disturbed_samples": pl.Int64(),
     **dict.fromkeys(("first_step_s", "outside_s"), pl.Float64()),
-    **dict.fromkeys(("n_params", "flops_per_step"), pl.Int64()),
+    **dict.fromkeys(("n_params", "n_trained", "flops_per_step", "flops_formula"), pl.Int64()),
+    **dict.fromkeys(MEMORY.values(), pl.Int64()),
+    **dict.fromkeys(("memory_estimate_bytes", "optimizer_state_bytes"), pl.Int64()),
+    **dict.fromkeys(("data_s", "prepared_s", "epoch_s"), pl.Float64()),
+    **dict.fromkeys(("wait_share", "counted_share"), pl.Float64()),
+    **dict.fromkeys(("simulated", "composed"), pl.String()),
     **dict.fromkeys(("data_source", "data_fingerprint"), pl.String()),
     **dict.fromkeys(("torch", "numpy", "python", "commit", "dirty"), pl.String()),
     **dict.fromkeys(("session", "started"), pl.String()),
 }
 
 
-def row(cell: Cell, peaks: dict[str, float]) -> Row:
+def row(cell: Cell, peaks: Peaks) -> Row:
     """A cell's row; what needs other cells (intervals, effects) is left None.
 
     Args:
         cell: the cell.
-        peaks: measured fp32 matmul FLOP/s of its machine, by number of threads.
+        peaks: of its machine.
     """
     found: Row = dict.fromkeys(SCHEMA)
     found |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
@@ -75,6 +87,8 @@ def row(cell: Cell, peaks: dict[str, float]) -> Row:
     if cell.workers and cell.ok:
         found |= _measured(cell.workers)
         found |= _rates(cell.workers[-1], found["step_s"], peaks)
+        found |= _counts(cell.workers[-1])
+        found |= _data(cell.workers, found["step_s"])
     return found
 
 
@@ -129,15 +143,56 @@ def busy_cpus(worker: Worker) -> str:
     return str(min(worker["placement"]["threads"], len(worker["placement"]["cpus"])))
 
 
-def _rates(last: Worker, step_s: float, peaks: dict[str, float]) -> Row:
-    """Rates by the executed FLOPs; mfu only over a peak measured with as many threads."""
-    counts = last["counts"]
-    rate = counts["flops_per_step"] / step_s
-    peak = peaks.get(busy_cpus(last))
+def best_step_s(worker: Worker, peaks: Peaks) -> float | None:
+    """Seconds that a step's matrix products take at the measured peaks, each at its own type's.
+
+    None where a peak with as many threads is missing. A record that does not say how many
+    products are of which type is of a time when all were fp32.
+    """
+    counts, threads = worker["counts"], busy_cpus(worker)
+    total = 0.0
+    for kind, work in (counts.get("flops_by_type") or {"fp32": counts["flops_per_step"]}).items():
+        peak = peaks.get(kind, {}).get(threads)
+        if not peak:
+            return None
+        total += work / peak
+    return total
+
+
+def _rates(last: Worker, step_s: float, peaks: Peaks) -> Row:
+    """Rates by the executed FLOPs; mfu is the step's least time at the peaks over its own."""
+    counts, best = last["counts"], best_step_s(last, peaks)
     return {
         "tokens_per_s": counts["tokens_per_step"] / step_s,
-        "gflop_per_s": rate / 1e9,
-        "mfu": rate / peak if peak else None,
-        "n_params": counts.get("n_params"),
-        "flops_per_step": counts["flops_per_step"],
+        "gflop_per_s": counts["flops_per_step"] / step_s / 1e9,
+        "mfu": best / step_s if best else None,
+    }
+
+
+def _counts(last: Worker) -> Row:
+    """What was counted before the run; records of earlier versions lack some."""
+    counts = last["counts"]
+    names = ("n_params", "n_trained", "flops_per_step", "flops_formula", "memory_estimate_bytes")
+    parts = counts.get("memory") or {}
+    return {
+        **{name: counts.get(name) for name in names},
+        **{column: parts.get(part) for part, column in MEMORY.items()},
+        **{name: last.get(name) for name in ("optimizer_state_bytes", "simulated", "composed")},
+    }
+
+
+def _data(workers: tuple[Worker, ...], step_s: float) -> Row:
+    """The data path: seconds to load it and to prepare it once, what a step waits, an epoch."""
+    facts = workers[-1].get("data") or {}
+    loads = [w["phases"]["data_s"] for w in workers if "data_s" in (w.get("phases") or {})]
+    samples = [s for w in workers for s in w["samples"] if s.get("waited_s") is not None]
+    waited = sum(s["waited_s"] for s in samples)
+    spent = sum(sum(s["step_s"]) for s in samples)
+    steps_per_epoch = facts.get("steps_per_epoch")
+    return {
+        "data_s": statistics.median(loads) if loads else None,
+        "prepared_s": facts.get("prepared_s"),
+        "counted_share": facts.get("counted_share"),
+        "epoch_s": step_s * steps_per_epoch if steps_per_epoch else None,
+        "wait_share": waited / spent if samples else None,
     }

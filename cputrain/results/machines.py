@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
+from cputrain.machine.peak import FIELDS
 from cputrain.results import asvfiles, columns
+from cputrain.results.columns import Peaks
 from cputrain.results.records import Problem
 from cputrain.results.rows import Cell
-
-PEAKS = "fp32_matmul_flops"
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class MachineFacts:
 
     Attributes:
         facts: asv's machine.json; empty where there is none.
-        peaks: measured fp32 matmul FLOP/s by number of threads; empty where not measured.
+        peaks: what was measured of them.
     """
 
     name: str
     facts: dict[str, Any]
-    peaks: dict[str, float]
+    peaks: Peaks
 
     @property
     def line(self) -> str:
@@ -44,30 +44,43 @@ class MachineFacts:
         return ", ".join(str(word) for word in known if word) or "nothing is recorded about it"
 
 
-def believable(
-    peaks: Mapping[str, float], cells: Iterable[Cell], path: Path
-) -> tuple[dict[str, float], list[Problem]]:
+def believable(peaks: Peaks, cells: Iterable[Cell], path: Path) -> tuple[Peaks, list[Problem]]:
     """The peaks that no cell outran, and a problem for each other one: it was measured in noise.
+
+    Where a cell's products are of several types, the other ones are blamed and not fp32, which
+    most cells have alone.
 
     Args:
         peaks: as in `MachineFacts`.
         cells: of the same machine.
         path: where the peaks are from.
     """
-    fastest: dict[str, float] = {}
+    bad: dict[tuple[str, str], tuple[float, float]] = {}
     for cell in cells:
-        if cell.ok and cell.workers and cell.step_s:
-            threads = columns.busy_cpus(cell.workers[-1])
-            rate = cell.workers[-1]["counts"]["flops_per_step"] / cell.step_s
-            fastest[threads] = max(rate, fastest.get(threads, 0.0))
-    good = {n: peak for n, peak in peaks.items() if peak >= fastest.get(n, 0.0)}
-    bad = [
-        f"no mfu for {n} threads: a cell reached {fastest[n] / 1e9:.0f} GFLOP/s, the measured peak "
-        f"is {peak / 1e9:.0f}; measure it again on an idle machine"
-        for n, peak in peaks.items()
-        if n not in good
+        if not (cell.ok and cell.workers and cell.step_s):
+            continue
+        last = cell.workers[-1]
+        best = columns.best_step_s(last, peaks)
+        if best is None or best <= cell.step_s:
+            continue
+        counts = last["counts"]
+        kinds = [kind for kind in counts.get("flops_by_type") or () if kind != "fp32"]
+        key = kinds[0] if kinds else "fp32", columns.busy_cpus(last)
+        found = counts["flops_per_step"] / cell.step_s, counts["flops_per_step"] / best
+        bad[key] = max(found, bad.get(key, (0.0, 0.0)))
+    good = {
+        kind: {n: peak for n, peak in rates.items() if (kind, n) not in bad}
+        for kind, rates in peaks.items()
+    }
+    return good, [
+        Problem(
+            path,
+            f"no mfu for {kind} with {n} threads: a cell reached "
+            f"{rate / 1e9:.0f} GFLOP/s, the measured peak is {peak / 1e9:.0f}; "
+            "measure it again on an idle machine",
+        )
+        for (kind, n), (rate, peak) in bad.items()
     ]
-    return good, [Problem(path, reason) for reason in bad]
 
 
 def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
@@ -80,11 +93,13 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
         facts = facts or found
         problems += broken
     path = root / "result" / machine / "machine.json"
-    peaks: dict[str, float] = {}
+    peaks: dict[str, dict[str, float]] = {}
     if path.exists():
         try:
-            given = json.loads(path.read_bytes()).get(PEAKS) or {}
-            peaks = {str(threads): float(peak) for threads, peak in given.items()}
+            content = json.loads(path.read_bytes())
+            for kind, field in FIELDS.items():
+                given = content.get(field) or {}
+                peaks[kind] = {str(threads): float(peak) for threads, peak in given.items()}
         except (OSError, ValueError, TypeError, AttributeError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"
             problems.append(Problem(path, reason))

@@ -1,5 +1,6 @@
 """`python -m cputrain.data`."""
 
+import json
 import subprocess
 import sys
 
@@ -7,6 +8,8 @@ import pytest
 
 from cputrain.data import corpus
 from cputrain.data.__main__ import main
+from cputrain.data.feed import open_feed
+from cputrain.experiment import Experiment
 
 
 def test_it_prepares_and_says_what_it_has(tmp_path, capsys):
@@ -49,3 +52,40 @@ def test_several_vocabularies(tmp_path, capsys, words):
     assert main(["--offline", "--root", str(tmp_path), "--vocab-size", *words]) == 0
     out = capsys.readouterr().out
     assert "bytes: " in out and "bpe-300: " in out
+
+
+def test_what_experiments_need_is_prepared_each_once(tmp_path, capsys):
+    pytest.importorskip("tokenizers")
+    base = Experiment()
+    experiments = [
+        base,
+        base.but(seq_len=128, packing="padded"),
+        base.but(architecture="bert", objective="masked", vocab_size=301),
+        base.but(vocab_size=300, loader="stream", loader_workers=2),
+        base.but(dataset="paths", packing="padded", vocab_size=45),
+        base.but(rows=100),
+    ]
+    path = tmp_path / "experiments.json"
+    path.write_text(json.dumps([experiment.to_json() for experiment in experiments]))
+    root = tmp_path / "data"
+    words = ["--offline", "--root", str(root), "--experiments", str(path)]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert out.count("bytes: ") == 2 and out.count("bpe-300: ") == 1 and out.count("paths: ") == 1
+    names = sorted(name.name.split("-")[0] for name in root.iterdir())
+    assert names == ["bpe", "corpus", "corpus.json"] + ["tokens"] * 6
+    before = {name: name.stat().st_mtime_ns for name in root.iterdir()}
+    for experiment in experiments:
+        feed = open_feed(experiment, root, offline=True)
+        feed.next()
+        feed.close()
+    assert {name: name.stat().st_mtime_ns for name in root.iterdir()} == before
+
+
+@pytest.mark.parametrize("text", ["", "{}", '[{"model": {"n_layer": 0}}]', "[7]"])
+def test_a_bad_list_of_experiments_is_one_line_and_status_2(tmp_path, capsys, text):
+    path = tmp_path / "experiments.json"
+    path.write_text(text)
+    assert main(["--offline", "--root", str(tmp_path), "--experiments", str(path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["--root", str(tmp_path), "--experiments", str(tmp_path / "none")]) == 2

@@ -1,5 +1,6 @@
 """Token arrays: true to the text, kept by fingerprint, checked on load."""
 
+import json
 import subprocess
 import sys
 
@@ -153,3 +154,22 @@ def test_a_worker_that_loads_the_bytes_imports_only_numpy(tmp_path):
     command = [sys.executable, "-c", LOAD, str(tmp_path)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"
+
+
+def test_the_seconds_that_tokenizing_took_are_kept(tmp_path):
+    first = token_array(TEXT, 257, 4, tmp_path)
+    assert first.prepared_s is not None and 0 < first.prepared_s < 10
+    assert token_array(TEXT, 257, 4, tmp_path).prepared_s == first.prepared_s
+
+
+def test_a_cache_of_an_earlier_version_does_not_say_how_long_it_took(tmp_path):
+    first = token_array(TEXT, 257, 4, tmp_path)
+    (path,) = tmp_path.glob("tokens-*.json")
+    facts = json.loads(path.read_text())
+    del facts["prepared_s"]
+    path.write_text(json.dumps(facts))
+    again = token_array(TEXT, 257, 4, tmp_path)
+    assert again.prepared_s is None and (again.ids == first.ids).all()
+    path.write_text(json.dumps(facts | {"prepared_s": "long"}))
+    with pytest.raises(DataError, match="delete it"):
+        token_array(TEXT, 257, 4, tmp_path)

@@ -1,8 +1,10 @@
 """torch.compile: what proves that it was in force, and that nothing falls back."""
 
+import numpy as np
 import pytest
 
 from cputrain import engines
+from cputrain.data.batches import Batch
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
 from cputrain.model import initial
@@ -40,28 +42,52 @@ def test_aot_eager_is_one_graph(attention, batch_of):
     follows_eager(engine, batch_of)
     for _ in range(2):  # looking compiles nothing
         found = engine.evidence(batch_of(TINY))
-        ops = found.pop("ops")
+        ops, proved = found.pop("ops"), found.pop("precision")
+        assert all(right for *_, right in proved)
         assert found == {
             "graphs": 1,
             "graph_breaks": 0,
             "recompiles": 0,
             "backend_called": True,
-            "inductor_kernels": 0,
+            "optimizer_kernel": "fused",
+            "checkpointed": False,
         }
     fused = any("flash_attention_for_cpu" in name for name in ops)
     assert fused == (attention == "sdpa")
 
 
-def test_inductor_runs_its_own_kernels(batch_of):
-    engine = build("inductor")
-    follows_eager(engine, batch_of)
-    found = engine.evidence(batch_of(TINY))
-    assert found["graphs"] == 1
-    assert found["graph_breaks"] == found["recompiles"] == 0
-    assert found["backend_called"]
-    assert found["inductor_kernels"] > 5
-    assert any("flash_attention_for_cpu" in name for name in found["ops"])
-    assert "aten::gelu" not in found["ops"]
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"grad_accum": 3},
+        {"architecture": "bert", "vocab_size": 300, "objective": "masked_node"},
+        {"precision": "bf16"},
+        {"precision": "mixed"},
+        {"precision": "q4"},
+        {"dropout": 0.2, "attention_backend": "manual", "activation_checkpointing": True},
+        {"objective": "forward"},
+    ],
+    ids=str,
+)
+def test_one_graph_whatever_is_trained(changes, batch_of):
+    experiment = TINY.but(compile="aot_eager", **changes)
+    engine = engines.build(experiment, initial.initial_weights(experiment))
+    for first in (0, 3):
+        batches = [batch_of(experiment, seed=first + i) for i in range(3)]
+        if experiment.training.objective == "masked_node":
+            batches = [with_nodes(batch) for batch in batches]
+        engine.train_step(*batches[: experiment.training.grad_accum])
+        engine.loss(batches[0])
+        engine.gradients(batches[0])
+        found = engine.evidence(batches[0])
+        assert (found["graphs"], found["graph_breaks"], found["recompiles"]) == (1, 0, 0)
+        assert found["backend_called"]
+
+
+def with_nodes(batch):
+    """The batch with nodes in place of every other token."""
+    relations = np.where(np.arange(batch.inputs.shape[1]) % 2, 1 + batch.inputs % 12, 0)
+    return Batch(batch.inputs, batch.targets, relations, batch.targets)
 
 
 def test_a_step_that_ran_eagerly_is_seen(batch_of):
@@ -86,7 +112,7 @@ def test_recompiling_is_seen(batch_of):
     engine = build("aot_eager")
     engine.train_step(batch_of(TINY))
     with torch.no_grad():
-        engine._run(batch_of(TINY))
+        engine._passes.forward(batch_of(TINY))
     found = engine.evidence(batch_of(TINY))
     assert (found["graphs"], found["recompiles"]) == (1, 1)
 

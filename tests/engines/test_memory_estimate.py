@@ -1,5 +1,6 @@
 """The memory estimate against measured peaks of fresh processes."""
 
+import json
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ engine = engines.build(experiment, initial)
 shape = (experiment.training.batch_size, experiment.training.seq_len)
 ids = np.random.default_rng(0).integers(0, 257, shape)
 for _ in range(2):
-    engine.train_step(Batch(ids, ids))
+    engine.train_step(*[Batch(ids, ids)] * experiment.training.grad_accum)
 engine.weights()
 print(peak_resident())
 """
@@ -34,17 +35,23 @@ print(peak_resident())
     [
         {},
         {"seq_len": 2048, "n_layer": 2},
-        {"seq_len": 1024, "attention": "manual", "n_layer": 2},
+        {"seq_len": 1024, "attention_backend": "manual", "n_layer": 2},
         {"batch_size": 64, "seq_len": 128, "n_layer": 2},
         {"n_embd": 1024, "n_head": 16, "n_layer": 2, "seq_len": 128},
-        {"vocab_size": 32_000, "batch_size": 4},
-        {"engine": "numpy", "attention": "manual", "batch_size": 8},
+        {"vocab_size": 32_000, "batch_size": 4, "n_layer": 2},
+        {"vocab_size": 32_000, "batch_size": 4, "loss_chunk": 64, "n_layer": 2},
+        {"batch_size": 8, "activation_checkpointing": True},
+        {"batch_size": 16, "objective": "forward"},
+        {"batch_size": 8, "architecture": "ssm", "n_layer": 2},
+        {"batch_size": 8, "dropout": 0.1, "attention_backend": "manual", "n_layer": 2},
+        {"n_embd": 1024, "n_head": 16, "seq_len": 64, "n_layer": 2, "precision": "bf16"},
+        {"n_embd": 1024, "n_head": 16, "seq_len": 64, "optimizer": "sgd", "grad_accum": 2},
+        {"batch_size": 16, "fine_tuning": "lora", "n_layer": 2},
+        {"engine": "numpy", "attention_backend": "manual", "batch_size": 8},
     ],
     ids=str,
 )
 def test_estimate_is_near_the_peak(changes):
-    import json
-
     if changes.get("engine") != "numpy":
         pytest.importorskip("torch")
     experiment = Experiment().but(**changes)

@@ -53,31 +53,6 @@ def test_cross_entropy_without_targets_is_not_a_number():
     assert (logits == 0).all()
 
 
-def test_gradients_are_the_slopes_of_the_loss(small, batch_of):
-    """Central differences in float64, along a random direction and single entries."""
-    experiment = small.but(n_embd=8, seq_len=9)
-    batch, rng = batch_of(experiment), np.random.default_rng(0)
-    # Larger than at the start, so that every path through the model matters.
-    weights = {
-        name: 10 * w.astype(np.float64) + 0.1 * rng.standard_normal(w.shape)
-        for name, w in initial.initial_weights(experiment).items()
-    }
-    engine = NumpyEngine(
-        experiment.but(engine="numpy", attention_backend="manual"), weights, np.float64
-    )
-    gradients = engine.gradients(batch)
-    for name, gradient in gradients.items():
-        direction = rng.standard_normal(gradient.shape)
-        direction /= np.linalg.norm(direction)
-        losses = []
-        for step in (1e-4, -1e-4):
-            engine.load_weights({**weights, name: weights[name] + step * direction})
-            losses.append(engine.loss(batch))
-        slope = (losses[0] - losses[1]) / 2e-4
-        expected = float((gradient * direction).sum())
-        assert slope == pytest.approx(expected, rel=1e-3, abs=1e-3 * np.linalg.norm(gradient))
-
-
 def test_ids_without_a_row_are_refused(small, batch_of):
     from cputrain.engines import EngineError
 

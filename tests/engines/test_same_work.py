@@ -7,6 +7,7 @@ from cputrain import engines
 from cputrain.engines.numpy_adamw import AdamW
 from cputrain.experiment import Experiment
 from cputrain.model import initial
+from cputrain.model.activations import ACTIVATIONS
 from cputrain.model.shapes import weight_shapes
 
 torch = pytest.importorskip("torch")
@@ -28,6 +29,31 @@ SHAPES = {
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
     "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
 }
+SMALL = {"n_layer": 2, "n_embd": 32, "n_head": 4, "seq_len": 24, "batch_size": 2}
+VARIANTS = {
+    "two key heads": {"n_kv_head": 2},
+    "one key head": {"n_kv_head": 1},
+    "narrow heads": {"head_dim": 4},
+    "wide heads, one of keys": {"head_dim": 24, "n_kv_head": 1},
+    "local": {"attention": "local", "window": 8},
+    "local, two key heads": {"attention": "local", "window": 6, "n_kv_head": 2},
+    "sliding": {"attention": "sliding", "window": 8},
+    "sliding, two key heads": {"attention": "sliding", "window": 6, "n_kv_head": 2},
+    "a window of all": {"attention": "sliding", "window": 24},
+    "untied": {"tied": False},
+    "untied, no decay": {"tied": False, "weight_decay": 0.0},
+    "ratio 2": {"mlp_ratio": 2},
+    "learning rate grows": {"lr_warmup_steps": 4},
+    **{name: {"activation": name} for name in ACTIVATIONS if name != "gelu"},
+}
+
+
+def gradients_agree(found, expected, most=1e-4):
+    """To `most` of each tensor's largest entry; later gradients are of weights that differ."""
+    assert found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        largest = max(np.abs(gradient).max(), 1e-8)
+        assert np.abs(found[name] - gradient).max() <= most * largest, name
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "manual"])
@@ -37,14 +63,36 @@ def test_gradients_and_losses_agree(shape, attention, batch_of):
     mine, reference = pair(experiment, attention)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(5)]
-    found, expected = mine.gradients(batches[0]), reference.gradients(batches[0])
-    assert found.keys() == expected.keys() == weight_shapes(experiment).keys()
-    for name, gradient in expected.items():
-        largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= 1e-4 * largest, name
+    found = mine.gradients(batches[0])
+    assert found.keys() == weight_shapes(experiment).keys()
+    gradients_agree(found, reference.gradients(batches[0]))
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
     assert mine.steps_done == reference.steps_done == 5
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "manual"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_agree(variant, attention, batch_of):
+    experiment = Experiment().but(**{**SMALL, **VARIANTS[variant]})
+    mine, reference = pair(experiment, attention)
+    batches = [batch_of(experiment, seed=i) for i in range(5)]
+    gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]))
+    for batch in batches:
+        assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
+    gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
+
+
+@pytest.mark.parametrize("many", [2, 5])
+def test_accumulated_steps_agree(many, batch_of):
+    experiment = Experiment().but(**{**SMALL, "batch_size": 1}, grad_accum=many)
+    mine, reference = pair(experiment, "sdpa")
+    for step in range(3):
+        batches = [batch_of(experiment, seed=step * many + i, ignored=i) for i in range(many)]
+        found, expected = mine.train_step(*batches), reference.train_step(*batches)
+        assert found == pytest.approx(expected, rel=1e-3)
+    gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
+    assert mine.steps_done == reference.steps_done == 3
 
 
 def test_weights_agree_after_steps(small, batch_of):

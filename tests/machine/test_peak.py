@@ -1,6 +1,5 @@
 """The measured peak: the best of many readings, and the file that keeps it."""
 
-import functools
 import json
 import subprocess
 import sys
@@ -63,7 +62,22 @@ def test_the_better_of_two_readings_stays_until_torch_changes(tmp_path):
     assert other["fp32_matmul_flops"] == {"1": 3.0}
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"fp32_matmul_flops": 3}'])
+def test_each_type_has_a_field_of_its_own_and_old_files_have_fp32_alone(tmp_path):
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps({"torch": "1", "fp32_matmul_flops": {"1": 5.0}}))
+    assert peak.read(path)["fp32_matmul_flops"] == {"1": 5.0}
+    whole = peak.merge(path, {"torch": "1", "int8_matmul_flops": {"1": 9.0}})
+    assert whole["fp32_matmul_flops"] == {"1": 5.0}
+    assert whole["int8_matmul_flops"] == {"1": 9.0}
+    assert "bf16_matmul_flops" not in whole
+    other = peak.merge(path, {"torch": "2", "bf16_matmul_flops": {"1": 7.0}})
+    assert other == {"torch": "2", "bf16_matmul_flops": {"1": 7.0}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"fp32_matmul_flops": 3}', '{"int8_matmul_flops": [1]}'],
+)
 def test_a_damaged_file_is_one_line(tmp_path, content):
     path = tmp_path / "machine.json"
     path.write_text(content)
@@ -73,18 +87,41 @@ def test_a_damaged_file_is_one_line(tmp_path, content):
     assert path.read_text() == content
 
 
-def test_the_program_measures(monkeypatch, capsys):
+def test_the_program_measures_every_type(monkeypatch, capsys):
     torch = pytest.importorskip("torch")
-    quick = functools.partial(peak.best_rate, seconds=0.2, sizes=(128, 256))
+    whole = peak.best_rate
+
+    def quick(product, seconds):
+        return whole(product, seconds=seconds / 20, sizes=(128, 256))
+
     monkeypatch.setattr(peak, "best_rate", quick)
     threads = torch.get_num_threads()
     try:
-        assert peak.main(["--threads", "1"]) == 0
+        assert peak.main(["--threads", "1", "--types", "fp32", "bf16", "int8"]) == 0
     finally:
         torch.set_num_threads(threads)
     found = json.loads(capsys.readouterr().out)
     assert 1e9 < found["fp32_matmul_flops"]["1"] < 1e13
+    assert all(1e7 < found[field]["1"] < 1e14 for field in peak.FIELDS.values())
     assert found["date"].endswith("+00:00") and found["torch"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "kinds", "largest"),
+    [("fp32", "float32", 64.0), ("bf16", "bfloat16", 64.0), ("int8", "int32", 64 * 127**2)],
+)
+def test_products_are_of_the_type_that_they_are_called(kind, kinds, largest):
+    torch = pytest.importorskip("torch")
+    out = peak.products(kind)(64)()
+    assert (out.shape, str(out.dtype)) == ((64, 64), f"torch.{kinds}")
+    assert 0 < out.abs().max() <= largest
+    assert out.unique().numel() > 32 and torch.isfinite(out).all()
+
+
+def test_bf16_without_instructions_does_not_take_long():
+    bench = Bench(1.3e9)  # as measured on AVX2
+    assert peak.best_rate(bench.product, peak.LOW_SECONDS, clock=bench.clock) > 1.2e9
+    assert bench.now < 2.5 * peak.LOW_SECONDS
 
 
 @pytest.mark.parametrize("threads", ["0", "5000", "x"])

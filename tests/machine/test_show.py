@@ -27,6 +27,8 @@ def test_measured_peaks(server, tmp_path):
     peak.merge(path, {"date": "d", "fp32_matmul_flops": {"1": 1.14e11, "2": 2.2e11}})
     assert show.lines(server.root, tmp_path)[-1].startswith("peak_2_threads")
     assert "220.0 GFLOP/s" in show.lines(server.root, tmp_path)[-1]
+    peak.merge(path, {"date": "d", "int8_matmul_flops": {"2": 9e11}})
+    assert show.lines(server.root, tmp_path)[-1].endswith("900.0 GFLOP/s, int8 matrix product")
     path.write_text("{")
     with pytest.raises(MachineError):
         show.lines(server.root, tmp_path)

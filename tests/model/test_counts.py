@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from cputrain.experiment import Experiment
-from cputrain.model import flops, memory, shapes
+from cputrain.model import flops, shapes
 
 BASE = Experiment()
 
@@ -52,13 +52,92 @@ def test_work_is_in_proportion_to_the_batch():
     assert (eight.total, eight.formula) == (8 * one.total, 8 * one.formula)
 
 
-def test_memory_counts_every_parameter_five_times_over():
-    need = memory.memory_bytes(BASE)
-    weights = 4 * shapes.n_params(BASE)
-    assert need.parameters + need.gradients + need.optimizer == 5 * weights
-    assert need.total == 5 * weights + need.activations + need.framework
+def test_formula_counts_what_a_token_meets():
+    untied = BASE.but(tied=False)
+    assert flops.flops_per_step(untied).formula == flops.flops_per_step(BASE).formula
+    heads = BASE.but(head_dim=128)
+    params = shapes.n_params(heads) - 256 * 256
+    assert flops.flops_per_step(heads).formula == 256 * (6 * params + 12 * 4 * 512 * 256)
 
 
-def test_memory_of_the_widest_value():
-    total = memory.memory_bytes(BASE.but(n_embd=2048, n_head=32)).total
-    assert 3.2e9 < total < 5e9
+def test_formula_of_a_forward_pass_is_a_third():
+    whole, forward = (flops.flops_per_step(BASE.but(objective=o)) for o in ("causal", "forward"))
+    assert forward.formula * 3 == whole.formula
+    assert forward.matmul * 3 == whole.matmul
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attention": "local", "window": 64},
+        {"activation_checkpointing": True},
+        {"fine_tuning": "lora"},
+        {"fine_tuning": "head", "tied": False},
+        {"loss_chunk": 64},
+        {"precision": "q8"},
+        {"attention_backend": "manual"},
+    ],
+    ids=str,
+)
+def test_formula_knows_no_shortcuts(changes):
+    assert flops.flops_per_step(BASE.but(**changes)).formula == flops.flops_per_step(BASE).formula
+
+
+def test_an_expert_counts_for_its_share_of_the_tokens():
+    moe = flops.flops_per_step(BASE.but(architecture="moe"))
+    params = shapes.n_params(BASE.but(architecture="moe")) - 256 * 256
+    experts = 4 * (2 * 256 * 1024 + 1024 + 4 * 256)  # their biases too
+    quadratic = 12 * 4 * 256 * 256
+    assert moe.formula == 256 * (6 * (params - experts // 2) + quadratic)
+
+
+@pytest.mark.parametrize("window", [64, 128, 512, 1024])
+def test_windows_do_less_work(window):
+    full, local, sliding = (
+        flops.flops_per_step(BASE.but(seq_len=1024, **kind)).attention
+        for kind in (
+            {},
+            {"attention": "local", "window": window},
+            {"attention": "sliding", "window": window},
+        )
+    )
+    product = 7 * 2 * 4 * 256
+    if window < 1024:
+        assert local == product * 1024 * window
+        assert sliding == product * (window**2 + (1024 - window) * 2 * window)
+    else:
+        assert local == sliding == full == product * 1024 * 1024 * 3 // 4
+
+
+def test_an_encoder_skips_nothing():
+    bert = BASE.but(architecture="bert", objective="masked", vocab_size=258, seq_len=1024)
+    assert flops.flops_per_step(bert).attention == 7 * 2 * 4 * 256 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("precision", "kinds"),
+    [
+        ("fp32", {"fp32"}),
+        ("q4", {"fp32"}),
+        ("bitnet", {"fp32"}),
+        ("bf16", {"bf16"}),
+        ("mixed", {"bf16"}),
+        ("q8", {"fp32", "int8"}),
+        ("q8_torchao", {"fp32", "int8"}),
+        ("bitnet_torchao", {"fp32", "int8"}),
+    ],
+)
+def test_operations_by_type(precision, kinds):
+    step = flops.flops_per_step(BASE.but(precision=precision))
+    assert set(step.by_type) == kinds and sum(step.by_type.values()) == step.total
+    blocks = 2 * 256 * 4 * 12 * 256 * 256
+    passes = {"q8": 1, "q8_torchao": 3, "bitnet_torchao": 1}.get(precision, 0)
+    assert step.by_type.get("int8", 0) == passes * blocks
+    assert step.total == flops.flops_per_step(BASE).total
+
+
+def test_a_scan_and_a_router_stay_in_fp32():
+    scan = flops.flops_per_step(BASE.but(architecture="ssm", precision="bf16"))
+    assert scan.by_type["fp32"] == scan.attention
+    router = flops.flops_per_step(BASE.but(architecture="moe", precision="bf16"))
+    assert router.by_type["fp32"] == 6 * 256 * 4 * 4 * 256

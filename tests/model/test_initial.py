@@ -11,13 +11,13 @@ def test_shapes_and_order():
     found = shapes.weight_shapes(BASE.but(n_layer=2))
     assert list(found)[:2] == ["wte", "wpe"]
     assert list(found)[-2:] == ["ln_f.weight", "ln_f.bias"]
-    assert shapes["wte"] == (257, 256)
-    assert shapes["wpe"] == (256, 256)
-    assert shapes["h.1.attn.qkv.weight"] == (768, 256)
-    assert shapes["h.1.mlp.fc.weight"] == (1024, 256)
-    assert shapes["h.1.mlp.proj.weight"] == (256, 1024)
-    assert shapes["h.0.ln_2.bias"] == (256,)
-    assert len(shapes) == 2 + 2 * 12 + 2
+    assert found["wte"] == (257, 256)
+    assert found["wpe"] == (256, 256)
+    assert found["h.1.attn.qkv.weight"] == (768, 256)
+    assert found["h.1.mlp.fc.weight"] == (1024, 256)
+    assert found["h.1.mlp.proj.weight"] == (256, 1024)
+    assert found["h.0.ln_2.bias"] == (256,)
+    assert len(found) == 2 + 2 * 12 + 2
 
 
 def test_weights_have_the_counted_parameters():
@@ -48,3 +48,28 @@ def test_biases_are_0_and_norms_1():
     weights = initial.initial_weights(BASE)
     assert all((w == 0).all() for name, w in weights.items() if name.endswith("bias"))
     assert all((weights[name] == 1).all() for name in ("h.0.ln_1.weight", "ln_f.weight"))
+
+
+@pytest.mark.parametrize(
+    "name", ["head.weight", "node_head.weight", "relation", "mlm.dense.weight"]
+)
+def test_tables_and_heads_start_as_embeddings_do(name):
+    masked = {"architecture": "bert", "objective": "masked_node", "vocab_size": 300}
+    weight = initial.initial_weights(BASE.but(**masked, tied=False))[name]
+    assert weight.std() == pytest.approx(0.02, rel=0.05)
+    assert abs(weight.mean()) < 0.002
+
+
+def test_the_masked_head_starts_without_a_bias_and_with_a_plain_norm():
+    masked = {"architecture": "bert", "objective": "masked", "vocab_size": 300}
+    weights = initial.initial_weights(BASE.but(**masked))
+    assert all((weights[name] == 0).all() for name in ("mlm.bias", "mlm.ln_1.bias", "ln_emb.bias"))
+    assert all((weights[name] == 1).all() for name in ("mlm.ln_1.weight", "ln_emb.weight"))
+
+
+def test_llamas_norms_are_1_and_it_has_no_bias():
+    weights = initial.initial_weights(BASE.but(architecture="llama", activation="swiglu"))
+    norms = [name for name in weights if "ln_" in name]
+    assert len(norms) == 2 * 4 + 1
+    assert all((weights[name] == 1).all() for name in norms)
+    assert not any(name.endswith("bias") for name in weights)

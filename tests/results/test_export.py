@@ -204,6 +204,32 @@ def test_a_peak_that_a_cell_outran_gives_no_mfu_and_is_told(sweep):
     assert "the measured peak is 200" in str(problem)
 
 
+def test_a_peak_of_another_type_is_not_blamed(sweep):
+    path = sweep.root / "result" / "here" / "machine.json"
+    path.parent.mkdir()
+    peaks = {"fp32_matmul_flops": {"2": 5e11}, "bf16_matmul_flops": {"2": 1e11}}
+    path.write_text(json.dumps(peaks))
+    counts = {"tokens_per_step": 256, "flops_per_step": 10**10, "flops_by_type": {"bf16": 10**10}}
+    sweep.cell("AttentionBackend", "manual", 0.05, counts=counts)
+    sweep.save(commit="d" * 40, date=2_000)
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert "no mfu for bf16 with 2 threads" in str(problem)
+    assert "the measured peak is 100" in str(problem)
+    assert rows_of(summary, "AttentionBackend")["manual"]["mfu"] is None
+    assert rows_of(summary, "SeqLen")["256"]["mfu"] > 0
+
+
+def test_the_page_tells_what_is_simulated_or_composed(sweep):
+    sweep.cell("Depth", 2, 0.02, USUAL.but(n_layer=2), simulated="4-bit weights in fp32")
+    sweep.cell("Depth", 4, 0.04, composed="sum of 2 micro-batches x 8 and the update")
+    sweep.save(commit="d" * 40, date=2_000)
+    export(sweep.root)
+    text = page(sweep)
+    assert re.search(r"^\| 2 \|.*[|;] 4-bit weights in fp32;", text, re.MULTILINE)
+    assert re.search(r"^\| 4 \|.*[|;] sum of 2 micro-batches x 8 and", text, re.MULTILINE)
+
+
 def test_disturbed_cells_do_not_set_the_baseline_time(project):
     project.suite("Suite", "x", (1,))
     project.suite("Other", "x", (1,))

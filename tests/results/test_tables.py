@@ -23,7 +23,7 @@ def one(project):
 
 def test_a_row_says_what_the_workers_measured(one):
     cell, made = one
-    row = columns.row(cell, {"1": 1e12, "2": 4e12})
+    row = columns.row(cell, {"fp32": {"1": 1e12, "2": 4e12}})
     times = [t for w in made for s in w["samples"] for t in s["step_s"]]
     assert list(row) == list(columns.SCHEMA)
     assert (row["workers"], row["samples"], row["steps"]) == (2, 6, 60)
@@ -39,7 +39,72 @@ def test_a_row_says_what_the_workers_measured(one):
 
 
 def test_mfu_needs_a_peak_of_as_many_threads(one):
-    assert columns.row(one[0], {"2": 4e12})["mfu"] is None
+    assert columns.row(one[0], {"fp32": {"2": 4e12}})["mfu"] is None
+
+
+def row_with(project, peaks=None, **others):
+    """The row of one cell whose workers have `others`."""
+    project.suite("Suite", "x", (1,))
+    project.cell("Suite", 1, 0.02, **others)
+    project.save()
+    (cell,), _ = rows.read(project.root, "here")
+    return columns.row(cell, peaks or {})
+
+
+COUNTS = {"tokens_per_step": 256, "flops_per_step": 10**10}
+
+
+def test_mfu_is_over_the_peak_of_the_type_that_is_multiplied(project):
+    counts = COUNTS | {"flops_by_type": {"bf16": 10**10}}
+    peaks = {"fp32": {"2": 1e12}, "bf16": {"2": 5e12}}
+    row = row_with(project, peaks, counts=counts)
+    assert row["mfu"] == pytest.approx(1e10 / row["step_s"] / 5e12)
+    assert row["gflop_per_s"] == pytest.approx(10 / row["step_s"])
+
+
+def test_mfu_of_several_types_is_their_least_time_over_the_step_time(project):
+    counts = COUNTS | {"flops_by_type": {"int8": 4 * 10**9, "fp32": 6 * 10**9}}
+    peaks = {"fp32": {"2": 1e12}, "int8": {"2": 4e12}}
+    row = row_with(project, peaks, counts=counts)
+    assert row["mfu"] == pytest.approx((0.001 + 0.006) / row["step_s"])
+
+
+def test_mfu_needs_the_peaks_of_all_its_types(project):
+    counts = COUNTS | {"flops_by_type": {"int8": 4 * 10**9, "fp32": 6 * 10**9}}
+    assert row_with(project, {"fp32": {"2": 1e12}}, counts=counts)["mfu"] is None
+
+
+def test_memory_is_told_part_by_part(project):
+    parts = {part: 10**i for i, part in enumerate(columns.PARTS)}
+    counts = COUNTS | {"memory": parts, "memory_estimate_bytes": sum(parts.values())}
+    row = row_with(project, counts=counts | {"n_trained": 7, "flops_formula": 8})
+    assert [row[column] for column in columns.MEMORY.values()] == list(parts.values())
+    assert row["memory_estimate_bytes"] == sum(parts.values())
+    assert (row["n_trained"], row["flops_formula"]) == (7, 8)
+
+
+def test_what_earlier_records_lack_is_unknown(project):
+    row = row_with(project)
+    names = ("n_trained", "flops_formula", "optimizer_state_bytes", "wait_share", "epoch_s")
+    assert [row[name] for name in (*names, *columns.MEMORY.values())] == [None] * 12
+
+
+def test_the_data_path(project):
+    data = {"source": "hub", "counted_share": 0.9, "prepared_s": 3.5, "steps_per_epoch": 1000}
+    made = project.cell("Suite", 1, 0.02, data=data, optimizer_state_bytes=5, simulated="in fp32")
+    made[0]["phases"]["data_s"], made[1]["phases"]["data_s"] = 1.0, 3.0
+    for worker in made:
+        for sample in worker["samples"]:
+            sample["waited_s"] = 0.1 * sum(sample["step_s"])
+    project.suite("Suite", "x", (1,))
+    project.record("Suite", 1, made)
+    project.save()
+    (cell,), _ = rows.read(project.root, "here")
+    row = columns.row(cell, {})
+    assert row["wait_share"] == pytest.approx(0.1)
+    assert row["epoch_s"] == pytest.approx(1000 * row["step_s"])
+    assert (row["data_s"], row["prepared_s"], row["counted_share"]) == (2.0, 3.5, 0.9)
+    assert (row["optimizer_state_bytes"], row["simulated"], row["composed"]) == (5, "in fp32", None)
 
 
 def test_every_field_of_the_experiment_is_a_column(one):

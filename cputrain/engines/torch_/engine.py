@@ -1,19 +1,30 @@
-"""PyTorch: eager or compiled, fused AdamW."""
+"""PyTorch: eager or compiled, in any precision, with the optimizer that was asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 import torch._dynamo  # the optimizer would import it when it is built: a second of its own
-from torch import Tensor
 
 from cputrain.engines import EngineError, check_weights
-from cputrain.engines.torch_.evidence import Compilation, operators, profiled, step_one_tensor
-from cputrain.engines.torch_.model import Gpt
+from cputrain.engines.torch_ import in_precision, libraries, optimizers, precision
+from cputrain.engines.torch_.assemble import assemble
+from cputrain.engines.torch_.evidence import (
+    block_runs,
+    expert_load,
+    keep_random,
+    operators,
+    optimizer_kernel,
+    products_again,
+    profiled,
+)
+from cputrain.engines.torch_.passes import Passes
 from cputrain.experiment import Experiment
-from cputrain.model.shapes import weight_shapes
+from cputrain.model.shapes import trained
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -21,36 +32,26 @@ if TYPE_CHECKING:
 
 
 class TorchEngine:
-    """See `cputrain.engines.Engine`. Threads are those that the environment gave torch."""
+    """See `cputrain.engines.Engine`. Threads are those that the environment gave torch.
+
+    Dropout draws from torch's generator, which is seeded here. Looking (`loss`, `gradients`,
+    `evidence`) puts the generator back, so a run is the same however often it is looked at.
+    """
 
     name = "torch"
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
-        training = experiment.training
-        check_weights(weight_shapes(experiment), weights)
-        with torch.device("meta"):
-            self._model = Gpt(experiment)
-        # clone: torch's own memory is aligned to 64 bytes, NumPy's is not.
-        copies = {name: torch.from_numpy(array).clone() for name, array in weights.items()}
-        self._model.load_state_dict(copies, assign=True)
+        torch.manual_seed(experiment.training.seed)
+        self._experiment = experiment
+        self._model: Any = assemble(experiment, weights)
         self._parameters = dict(self._model.named_parameters())
-        self._optimizer = torch.optim.AdamW(
-            self._parameters.values(),
-            lr=training.learning_rate,
-            betas=(training.beta1, training.beta2),
-            eps=training.eps,
-            weight_decay=training.weight_decay,
-            fused=True,
+        self._trained = {name: self._parameters[name] for name in trained(experiment)}
+        self._excused = precision.excused(experiment, {n: weights[n] for n in self._trained})
+        self._passes = Passes(experiment, self._model)
+        self._optimizer = (
+            optimizers.make(experiment, self._trained.values()) if self._passes.trains else None
         )
-        self._shape = (training.batch_size, training.seq_len)
-        self._backend = experiment.runtime.compile
-        self._compilation: Compilation | None = None
-        self._forward: Any = self._model
-        if self._backend != "eager":
-            self._compilation = Compilation(self._backend)
-            self._forward = torch.compile(
-                self._model, backend=self._backend, fullgraph=True, dynamic=False
-            )
+        self._updates = self._passed = 0
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step; the first one compiles, where that was asked for."""
@@ -60,11 +61,23 @@ class TorchEngine:
         return loss
 
     def accumulate(self, batch: Batch, share: float) -> float:
-        """Forward and backward; the gradients add up."""
-        return self._backward(batch, share)
+        """Forward and backward; the gradients add up. With objective = "forward", forward."""
+        loss = self._passes.step(batch, share)
+        self._passed += 1
+        return loss
 
     def update(self) -> None:
-        """The optimizer's step."""
+        """The optimizer's step, at the learning rate of its number; forward has none.
+
+        Raises:
+            EngineError: nothing was accumulated.
+        """
+        if self._optimizer is None:
+            return
+        if all(parameter.grad is None for parameter in self._trained.values()):
+            raise EngineError("update without gradients: accumulate some before")
+        self._updates += 1
+        optimizers.set_rate(self._optimizer, self._experiment.training, self._updates)
         self._optimizer.step()
         self._optimizer.zero_grad()
 
@@ -72,102 +85,100 @@ class TorchEngine:
         """Nothing to wait for: on a CPU torch returns when the work is done."""
 
     def loss(self, batch: Batch) -> float:
-        """The loss; where compiled, by the very graph that trains."""
-        with torch.set_grad_enabled(self._compilation is not None):  # else: a second graph
-            return float(self._run(batch).item())
+        """The loss without dropout; see `Passes.evaluate`."""
+        return self._passes.evaluate(batch)
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
-        """Copies of the gradients."""
-        self._backward(batch)
-        found = {name: _copy(p.grad) for name, p in self._parameters.items() if p.grad is not None}
-        self._optimizer.zero_grad()
-        return found
+        """Gradients of what is trained, as the next step would have them."""
+        with self._unchanged():
+            eagerly = not self._passes.trains  # compiled, there is no backward pass
+            self._passes.backward(self._passes.forward(batch, eagerly))
+            return {
+                name: precision.to_numpy(parameter.grad)
+                for name, parameter in self._trained.items()
+                if parameter.grad is not None
+            }
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Copies of the weights."""
-        return {name: _copy(p) for name, p in self._parameters.items()}
+        """Copies of the weights, float32 in every precision."""
+        return {name: precision.to_numpy(p) for name, p in self._parameters.items()}
 
     def load_weights(self, weights: Weights) -> None:
         """Copy `weights` in place."""
         check_weights({n: tuple(p.shape) for n, p in self._parameters.items()}, weights)
-        with torch.no_grad():
-            for name, parameter in self._parameters.items():
-                parameter.copy_(torch.from_numpy(weights[name]))
+        for name, parameter in self._parameters.items():
+            precision.load(parameter, weights[name])
 
     @property
     def steps_done(self) -> int:
-        """The least of the counters that AdamW keeps for each tensor."""
-        state = self._optimizer.state
-        return min(
-            int(state[p]["step"].item()) if p in state else 0 for p in self._parameters.values()
-        )
+        """The least of the counters of the trained tensors; forward counts its passes."""
+        return self._passed if self._optimizer is None else optimizers.steps_done(self._optimizer)
+
+    def state_bytes(self) -> int:
+        """Bytes of the optimizer's state; 0 before its first step."""
+        return 0 if self._optimizer is None else optimizers.state_bytes(self._optimizer)
+
+    def excused(self) -> dict[str, str]:
+        """Trained weights that bf16 lets stand still, with the reason."""
+        return dict(self._excused)
 
     def versions(self) -> dict[str, str]:
-        """torch and NumPy."""
-        return {"torch": torch.__version__, "numpy": np.__version__}
+        """torch and NumPy; torchao where it is in use."""
+        return libraries.versions()
 
     def readings(self) -> dict[str, Any]:
         """Threads, instruction set and libraries as torch reports them."""
-        return {
-            "intra_op_threads": torch.get_num_threads(),
-            "inter_op_threads": torch.get_num_interop_threads(),
-            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-            "mkl": torch.backends.mkl.is_available(),
-            "mkldnn": torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled,
-            "openmp": torch.backends.openmp.is_available(),
-            "matmul_precision": torch.get_float32_matmul_precision(),
-            "parallel_info": torch.__config__.parallel_info(),
-        }
+        return libraries.readings()
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
-        """Operators of one profiled step; where compiled, what the compiler did so far."""
-        with profiled() as profile:
-            self._backward(batch)
-            self._optimizer.zero_grad()
-            step_one_tensor(self._optimizer, self._parameters["ln_f.bias"])
-        ops = operators(profile)
-        return {"ops": ops, **(self._compilation.found(ops) if self._compilation else {})}
+        """What one forward and backward pass and the optimizer's step on one tensor executed.
 
-    def _run(self, batch: Batch) -> Tensor:
-        """The loss of a batch of the experiment's shape."""
-        if batch.inputs.shape != self._shape or batch.targets.shape != self._shape:
-            raise EngineError(f"batch of shape {batch.inputs.shape}: {self._shape} is needed")
-        inputs, targets = torch.from_numpy(batch.inputs), torch.from_numpy(batch.targets)
-        if not self._compilation:
-            return self._model(inputs, targets)
-        try:
-            return self._forward(inputs, targets)
-        except Exception as error:
-            raise _failure(self._backend, error) from error
+        ops: how often each operator of interest ran. optimizer_kernel: the one that ran; None
+        without an optimizer. checkpointed: the blocks were computed again. precision: rows of
+        name, asked, found, right. moe_load: share of each expert, by block, where there are
+        experts. See `Compilation.found` for the rest.
+        """
+        experiment, module = self._experiment, self._model
+        compilation = self._passes.compilation
+        with self._unchanged():
+            with profiled() as passes, block_runs(module.h, hidden=bool(compilation)) as runs:
+                self._passes.step(batch)
+            self._forget_gradients()
+            with profiled() as update:
+                if self._optimizer is not None:
+                    optimizers.step_one_tensor(self._optimizer)
+            arrays = (batch.inputs, batch.relations)
+            inputs = [torch.from_numpy(array) for array in arrays if array is not None]
+            load = expert_load(module.h)  # of the pass that trains: the proof's has no noise
+            proof = in_precision.look(module, experiment, passes, *inputs)
+        ops = operators(passes)
+        again = products_again(passes, experiment.model.vocab_size) if compilation else runs.all()
+        return {
+            "ops": ops | operators(update),
+            "optimizer_kernel": optimizer_kernel(update),
+            "checkpointed": again,
+            "precision": proof,
+            **load,
+            **(compilation.found(ops) if compilation else {}),
+        }
 
-    def _backward(self, batch: Batch, share: float = 1.0) -> float:
-        """Add `share` of the gradients to those in the parameters; the loss."""
-        loss = self._run(batch)
-        try:
-            (loss if share == 1 else loss * share).backward()
-        except Exception as error:
-            if not self._compilation:
-                raise
-            raise _failure(self._backend, error) from error
-        return float(loss.item())
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Puts gradients and random numbers back afterwards; inside there are no gradients yet."""
+        kept = {name: parameter.grad for name, parameter in self._trained.items()}
+        self._forget_gradients()
+        with keep_random():
+            try:
+                yield
+            finally:
+                for name, gradient in kept.items():
+                    self._trained[name].grad = gradient
+
+    def _forget_gradients(self) -> None:
+        for parameter in self._trained.values():
+            parameter.grad = None
 
 
 def build(experiment: Experiment, weights: Weights) -> TorchEngine:
     """The engine of this experiment; see `cputrain.engines.build`."""
     return TorchEngine(experiment, weights)
-
-
-def _copy(tensor: Tensor) -> np.ndarray:
-    """An array of its own: `numpy()` shares torch's memory."""
-    array: np.ndarray = tensor.detach().numpy().copy()
-    return array
-
-
-def _failure(backend: str, error: Exception) -> Exception:
-    """What to raise for an error in a compiled step: memory errors stay what they are."""
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
-        return error
-    # The first line says who failed, the second why.
-    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
-    text = " ".join([f"{type(error).__name__}:", *lines[:2]])
-    return EngineError(f"torch.compile with {backend}: {text}")

@@ -1,15 +1,15 @@
-"""What torch really executed: operators from its profiler, compilation from dynamo's records."""
+"""What torch really executed: operators from its profiler, and blocks that ran twice."""
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
-from torch._dynamo.utils import counters, get_compilation_metrics
-from torch._inductor import metrics as inductor_metrics
-from torch.profiler import ProfilerActivity, profile
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile, record_function
 
 INTEREST = (
     "scaled_dot_product",
@@ -19,88 +19,119 @@ INTEREST = (
     "aten::addmm",
     "aten::mm",
     "aten::bmm",
+    "aten::_int_mm",
     "mkldnn",
     "_fused_adamw",
+    "_fused_sgd",
     "_foreach",
-    "Compiled",
+    "ompiled",
 )
 """Parts of the names of operators that are reported."""
-EAGER_ONLY = ("aten::gelu", "aten::native_layer_norm", "aten::_log_softmax")
-"""Operators that inductor always writes its own loops for: they run where it was left out."""
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_int_mm")
+"""Operators that multiply matrices, without those that call them."""
+BACKWARD = "cputrain: backward"
+"""The profiled region of the backward pass."""
 
 
 def profiled() -> AbstractContextManager[profile]:
-    """Profile operators on the CPU; costs some 30 ms."""
-    manager: AbstractContextManager[profile] = profile(activities=[ProfilerActivity.CPU])
+    """Profile operators on the CPU, with the shapes of their inputs; costs some 30 ms."""
+    manager: AbstractContextManager[profile] = profile(
+        activities=[ProfilerActivity.CPU], record_shapes=True
+    )
     return manager
+
+
+def in_backward() -> AbstractContextManager[Any]:
+    """Marks the backward pass for `products_again`; costs microseconds where not profiled."""
+    marked: AbstractContextManager[Any] = record_function(BACKWARD)
+    return marked
 
 
 def operators(found: profile) -> dict[str, int]:
     """How often each operator or region of interest ran."""
     counted: Counter[str] = Counter()
     for event in found.events() or []:
-        if any(part in event.name for part in INTEREST) and "evaluate_function" not in event.name:
-            # Inductor's regions carry the key of their generated code.
-            counted["CompiledFxGraph" if "CompiledFxGraph" in event.name else event.name] += 1
+        name = event.name
+        if any(part in name for part in INTEREST) and "evaluate_function" not in name:
+            # Inductor's regions carry the key of their generated code, dynamo's a number.
+            general = next((g for g in ("CompiledFxGraph", "Torch-Compiled") if g in name), name)
+            counted[general] += 1
     return dict(counted)
 
 
-def step_one_tensor(optimizer: torch.optim.Optimizer, parameter: torch.nn.Parameter) -> None:
-    """Let the optimizer update one tensor by a zero gradient, then put everything back.
+def optimizer_kernel(found: profile) -> str | None:
+    """Which of runtime.optimizer_kernel the profiled optimizer's step took; None without one."""
+    names = {event.name for event in found.events() or []}
+    if not any(name.startswith("Optimizer.step#") for name in names):
+        return None
+    if any(name.startswith(("aten::_fused_adamw", "aten::_fused_sgd")) for name in names):
+        return "fused"  # it calls a _foreach_ of its own, for its counters
+    return "foreach" if any(name.startswith("aten::_foreach") for name in names) else "default"
 
-    Parameters without a gradient are left alone, so this shows which kernel `step` takes
-    without training. No parameter may have a gradient before.
+
+def products_again(found: profile, vocab_size: int) -> bool:
+    """Whether the backward pass multiplied more matrices than it does without computing again.
+
+    That is two for each of the forward pass: the gradients of its two factors. Products with
+    the vocabulary are left out, as a chunked loss has those of its gradients in the forward
+    pass. Needs a profile with shapes.
     """
-    state = optimizer.state.get(parameter)
-    before = None if state is None else {name: value.clone() for name, value in state.items()}
-    value = parameter.detach().clone()
-    parameter.grad = torch.zeros_like(parameter)
-    optimizer.step()
-    optimizer.zero_grad()
-    with torch.no_grad():
-        parameter.copy_(value)
-        if before is None:
-            del optimizer.state[parameter]
-        else:
-            for name, old in before.items():
-                optimizer.state[parameter][name].copy_(old)
+    events = found.events() or []
+    marks = [event.time_range for event in events if event.name == BACKWARD]
+    products = [
+        event.time_range.start
+        for event in events
+        if event.name in PRODUCTS and not any(vocab_size in shape for shape in event.input_shapes)
+    ]
+    inside = sum(any(mark.start <= at <= mark.end for mark in marks) for at in products)
+    return inside > 2 * (len(products) - inside)
 
 
-class Compilation:
-    """What dynamo compiled since this was made; its records are the process's."""
+class Runs:
+    """How often the forward pass of each block ran."""
 
-    def __init__(self, backend: str) -> None:
-        self._backend = backend
-        self._before = self._now()
+    def __init__(self, blocks: int) -> None:
+        self.counts = [0] * blocks
 
-    def found(self, ops: dict[str, int]) -> dict[str, Any]:
-        """Graphs, breaks, recompilations, and whether compiled code ran in the profiled step.
+    def all(self) -> bool:
+        """Whether each block ran more than once."""
+        return min(self.counts) > 1
 
-        "graphs" are the first compilations of a piece of code, "recompiles" all later ones.
-        "backend_called" says that a graph of this backend ran both ways, forward and
-        backward; "inductor_kernels" is 0 unless that was inductor's own generated code.
-        """
-        since = {name: now - self._before[name] for name, now in self._now().items()}
-        # The backward pass is an operator, and the node of the autograd graph around it.
-        ran = "CompiledFunction" in ops and "CompiledFunctionBackward" in ops
-        if self._backend == "inductor":
-            ran = ran and ops.get("CompiledFxGraph", 0) >= 2
-            ran = ran and not any(name in ops for name in EAGER_ONLY)
-        return {
-            "graphs": since["captured"] - since["recompiles"],
-            "graph_breaks": since["graph_breaks"],
-            "recompiles": since["recompiles"],
-            "backend_called": ran and since["differentiated"] == since["captured"],
-            "inductor_kernels": since["kernels"] if ran and self._backend == "inductor" else 0,
-        }
 
-    @staticmethod
-    def _now() -> dict[str, int]:
-        """Totals of this process."""
-        return {
-            "captured": counters["stats"]["unique_graphs"],
-            "differentiated": counters["aot_autograd"]["ok"],
-            "graph_breaks": sum(counters["graph_break"].values()),
-            "recompiles": sum(bool(m.recompile_reason) for m in get_compilation_metrics()),
-            "kernels": inductor_metrics.generated_kernel_count,
-        }
+@contextmanager
+def block_runs(blocks: nn.ModuleList, hidden: bool) -> Iterator[Runs]:
+    """Count the runs of each block; not where they are `hidden` in a compiled model.
+
+    Hooks would have that compiled again.
+    """
+    runs = Runs(len(blocks))
+
+    def count(place: int) -> Any:
+        def ran(*_: object) -> None:
+            runs.counts[place] += 1
+
+        return ran
+
+    watched = [] if hidden else list(enumerate(blocks))
+    hooks = [block.register_forward_pre_hook(count(place)) for place, block in watched]
+    try:
+        yield runs
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def expert_load(blocks: nn.ModuleList) -> dict[str, list[list[float]]]:
+    """ "moe_load": share of the tokens that each expert had in the last pass, by block.
+
+    Empty where there are no experts.
+    """
+    loads = [getattr(module, "load", None) for block in blocks for module in block.modules()]
+    found = [load.tolist() for load in loads if isinstance(load, Tensor)]
+    return {"moe_load": found} if found else {}
+
+
+def keep_random() -> AbstractContextManager[None]:
+    """Puts torch's random numbers back afterwards, so that looking does not change training."""
+    manager: AbstractContextManager[None] = torch.random.fork_rng(devices=[])
+    return manager

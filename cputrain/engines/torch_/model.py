@@ -1,92 +1,130 @@
-"""The GPT decoder as a torch module whose parameters carry the names of `model.gpt`."""
+"""Every architecture as one torch module: embeddings, blocks, heads and the loss.
+
+Its parameters carry the names and shapes of `model.shapes`.
+"""
 
 from __future__ import annotations
 
-import math
-from typing import cast
+import functools
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
+from cputrain.engines import EngineError
+from cputrain.engines.torch_ import blocks, dropout, norms
+from cputrain.engines.torch_.heads import Head, Mlm
+from cputrain.engines.torch_.loss import cross_entropy
 from cputrain.experiment import Experiment
+from cputrain.model.shapes import weight_shapes
 
 
-class Attention(nn.Module):  # type: ignore[misc]
-    """Causal self-attention over [B, T, C], by the fused kernel or by hand."""
+class LanguageModel(nn.Module):  # type: ignore[misc]
+    """A language model and its loss. In training mode it drops out, in evaluation it does not.
 
-    later: Tensor
-
-    def __init__(self, experiment: Experiment) -> None:
-        super().__init__()
-        width, length = experiment.model.n_embd, experiment.training.seq_len
-        self.n_head = experiment.model.n_head
-        self.fused = experiment.runtime.attention_backend == "sdpa"
-        self.qkv = nn.Linear(width, 3 * width)
-        self.proj = nn.Linear(width, width)
-        if not self.fused:
-            later = torch.ones(length, length, dtype=torch.bool, device="cpu").triu(1)
-            self.register_buffer("later", later, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, T, C] -> [B, T, C]."""
-        batch, length, width = x.shape
-        heads = (batch, length, self.n_head, width // self.n_head)
-        q, k, v = (part.view(heads).transpose(1, 2) for part in self.qkv(x).split(width, dim=2))
-        if self.fused:
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        else:
-            scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(q.shape[-1]))
-            scores = scores.masked_fill(self.later, -math.inf)
-            y = F.softmax(scores, dim=-1) @ v
-        return cast(Tensor, self.proj(y.transpose(1, 2).reshape(batch, length, width)))
-
-
-class Mlp(nn.Module):  # type: ignore[misc]
-    """Two layers with the erf form of GELU between."""
-
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__()
-        self.fc = nn.Linear(width, hidden)
-        self.proj = nn.Linear(hidden, width)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, T, C] -> [B, T, C]."""
-        return cast(Tensor, self.proj(F.gelu(self.fc(x))))
-
-
-class Block(nn.Module):  # type: ignore[misc]
-    """Pre-norm block (Radford et al. 2019)."""
+    Which embeddings, norms and heads there are is read from `weight_shapes`.
+    """
 
     def __init__(self, experiment: Experiment) -> None:
         super().__init__()
-        width = experiment.model.n_embd
-        self.ln_1 = nn.LayerNorm(width)
-        self.attn = Attention(experiment)
-        self.ln_2 = nn.LayerNorm(width)
-        self.mlp = Mlp(width, experiment.model.mlp_ratio * width)
+        model, training = experiment.model, experiment.training
+        shapes = weight_shapes(experiment)
+        self.wte = nn.Parameter(torch.empty(shapes["wte"]))
+        self.wpe = nn.Parameter(torch.empty(shapes["wpe"])) if "wpe" in shapes else None
+        self.relation = (
+            nn.Parameter(torch.empty(shapes["relation"])) if "relation" in shapes else None
+        )
+        self.ln_emb = norms.make(experiment) if "ln_emb.weight" in shapes else None
+        self.drop = dropout.make(experiment)
+        self.h = nn.ModuleList(blocks.make(experiment) for _ in range(model.n_layer))
+        self.ln_f = norms.make(experiment) if "ln_f.weight" in shapes else None
+        self.mlm = Mlm(experiment) if "mlm.bias" in shapes else None
+        self.head = None if model.tied else Head(experiment)
+        self.node_head = Head(experiment) if "node_head.weight" in shapes else None
+        self.has_experts = model.architecture == "moe"
+        self.checkpointed = training.activation_checkpointing
+        self.loss_chunk = experiment.runtime.loss_chunk
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, T, C] -> [B, T, C]."""
-        x = x + self.attn(self.ln_1(x))
-        return cast(Tensor, x + self.mlp(self.ln_2(x)))
+    def forward(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        relations: Tensor | None = None,
+        node_targets: Tensor | None = None,
+    ) -> Tensor:
+        """The loss of a batch (see `data.batches.Batch`), all int64 [B, T]; a scalar in nats.
 
+        Mean cross-entropy over the targets that are not IGNORE. With masked nodes, the node
+        head's mean over its own targets is added. With experts, the gradient has a share that
+        balances them (see `moe.balance`) in training.
 
-class Gpt(nn.Module):  # type: ignore[misc]
-    """The decoder and its loss. Built on the meta device: weights are put in afterwards."""
+        Raises:
+            EngineError: relations or node_targets are missing, or not this objective's.
+        """
+        for name, given in (("relations", relations), ("node_targets", node_targets)):
+            if (given is None) != (self.relation is None):
+                what = "missing" if given is None else "given, though it has no masked nodes"
+                raise EngineError(f"the batch's {name} are {what}: objective = 'masked_node' only")
+        x, balances = self._states(inputs, relations)
+        loss = cross_entropy(
+            x if self.mlm is None else self.mlm(x), *self._table(), targets, self.loss_chunk
+        )
+        if self.node_head is not None and node_targets is not None:
+            loss = loss + cross_entropy(
+                x, self.node_head.weight, None, node_targets, self.loss_chunk
+            )
+        for balance in balances:
+            # Its gradient joins in, its value does not: the loss stays the cross-entropy.
+            loss = loss + (balance - balance.detach())
+        return loss
 
-    def __init__(self, experiment: Experiment) -> None:
-        super().__init__()
-        model = experiment.model
-        self.wte = nn.Parameter(torch.empty(model.vocab_size, model.n_embd))
-        self.wpe = nn.Parameter(torch.empty(experiment.training.seq_len, model.n_embd))
-        self.h = nn.ModuleList(Block(experiment) for _ in range(model.n_layer))
-        self.ln_f = nn.LayerNorm(model.n_embd)
+    def hidden(self, inputs: Tensor, relations: Tensor | None = None) -> Tensor:
+        """Final hidden states [B, T, C], which the heads read."""
+        return self._states(inputs, relations)[0]
 
-    def forward(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """Mean cross-entropy over targets that are not -100; both int64 [B, T]."""
-        x = F.embedding(inputs, self.wte) + self.wpe
+    def _states(self, inputs: Tensor, relations: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+        """Final hidden states, and the balance loss of each block that has experts."""
+        x = F.embedding(inputs, self.wte)
+        if self.relation is not None and relations is not None:
+            # A row of zeros before the relations, for places where a token stands.
+            x = x + F.embedding(relations, F.pad(self.relation, (0, 0, 1, 0)))
+        if self.wpe is not None:
+            x = x + self.wpe
+        if self.ln_emb is not None:
+            x = self.ln_emb(x)
+        x = self.drop(x)
+        balances = []
         for block in self.h:
-            x = block(x)
-        logits = F.linear(self.ln_f(x), self.wte)
-        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+            run = functools.partial(self._block, block)
+            # Dropout repeats itself when a block is computed again: its generator's state is kept.
+            x, balance = (
+                checkpoint(run, x, use_reentrant=False, preserve_rng_state=True)
+                if self.checkpointed
+                else run(x)
+            )
+            if balance is not None:
+                balances.append(balance)
+        return (x if self.ln_f is None else self.ln_f(x)), balances
+
+    def _block(self, block: nn.Module, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What a block gives, and the balance loss that it leaves behind, if it has experts."""
+        if not self.has_experts:
+            return block(x), None
+        try:
+            return block(x), block.mlp.auxiliary
+        finally:  # also where computing again stops early, at the last tensor that is needed
+            block.mlp.auxiliary = None
+
+    def _table(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias of the head."""
+        weight = self.wte if self.head is None else self.head.weight
+        return weight, None if self.mlm is None else self.mlm.bias
+
+
+def build(experiment: Experiment) -> nn.Module:
+    """The module of this experiment, without weights of any use: they are put in afterwards.
+
+    It may be built on the meta device; buffers are on the CPU all the same.
+    """
+    return LanguageModel(experiment)

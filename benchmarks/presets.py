@@ -1,0 +1,13 @@
+"""Training runs that other people published."""
+
+from cputrain import presets, suite
+
+
+class Preset(suite.Suite):
+    """Published training runs, each as it was configured; there is no baseline among them."""
+
+    values = tuple(presets.PRESETS)
+    name = "preset"
+
+    def vary(self, base, value):
+        return presets.PRESETS[value].experiment

@@ -1,0 +1,132 @@
+"""Proof that a precision is in force: what was multiplied, and how far the result is from fp32."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cputrain.engines.torch_.forward_difference import check, forward_difference, is_quantized
+from cputrain.engines.torch_.linear import layers_of
+from cputrain.experiment import Experiment
+
+TYPES = {"float": "fp32", "c10::BFloat16": "bf16", "signed char": "int8"}
+"""The profiler's names of element types, and ours; others keep theirs."""
+WEIGHTS = {torch.float32: "fp32", torch.bfloat16: "bf16"}
+PRODUCTS = {
+    "aten::mm": slice(0, 2),
+    "aten::bmm": slice(0, 2),
+    "aten::_int_mm": slice(0, 2),
+    "aten::addmm": slice(1, 3),
+    "aten::baddbmm": slice(1, 3),
+    "aten::_addmm_activation": slice(1, 3),
+    "aten::mkldnn_rnn_layer": slice(0, 3),
+    "aten::_scaled_dot_product_flash_attention_for_cpu": slice(0, 3),
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": slice(0, 3),
+    "mkldnn::_linear_pointwise": slice(0, 2),
+    "mkl::_mkl_linear": slice(0, 2),
+}
+"""Operators that multiply matrices, and which of their inputs those are."""
+EXPECTED = {
+    "fp32": {"fp32"},
+    "bf16": {"bf16"},
+    "mixed": {"bf16"},
+    "q8": {"fp32", "int8"},
+    "q8_torchao": {"fp32", "int8"},
+    "q4": {"fp32"},
+    "bitnet": {"fp32"},
+    "bitnet_torchao": {"fp32", "int8"},
+}
+"""Element types of the matrix products of one step, forward and backward."""
+PLAIN = {"fp32": "fp32", "bf16": "bf16", "mixed": "bf16"}
+"""Type of a layer's products where layers are torch's own."""
+ROUNDINGS = {"q4": (1, 0), "bitnet": (2, 0)}
+"""Tensors that a layer rounds, forward and backward, where no product of its own shows it."""
+INT8_PRODUCTS = {"q8": (1, 0), "q8_torchao": (1, 2), "bitnet_torchao": (1, 0)}
+"""int8 products of a layer, forward and backward."""
+PARTLY_FP32 = ("lstm", "ssm", "moe")
+"""Architectures that keep a product in fp32 in bf16 and mixed: the scan, the router; and where
+lstm's layer casts by itself, what it is given is recorded too."""
+
+
+def look(
+    model: nn.Module, experiment: Experiment, profile: torch.profiler.profile, *inputs: Tensor
+) -> list[tuple[str, Any, Any, bool]]:
+    """All checks of a model's precision: `checks` of a profile and `forward_difference`.
+
+    Args:
+        model: prepared and not compiled; compiled code around it does not matter.
+        experiment: what was asked.
+        profile: of one step, taken with record_shapes=True.
+        inputs: arguments of `LanguageModel.hidden`.
+    """
+    difference = forward_difference(model, experiment, *inputs)
+    found = checks(experiment, evidence(model, profile))
+    return [*found, check(experiment, difference)]
+
+
+def evidence(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int]:
+    """What `checks` needs, from a profile of one step taken with record_shapes=True.
+
+    "<operator> <type>" counts each matrix product, such as "aten::mm bf16"; "aten::round" the
+    roundings; "weights <type>" the parameters; "quantized layers" and "plain layers" are the
+    linear layers of the blocks.
+    """
+    counted: Counter[str] = Counter()
+    for event in profile.events() or []:
+        if event.name in PRODUCTS:
+            factors = event.input_dtypes[PRODUCTS[event.name]]
+            kinds = {TYPES.get(kind, kind) for kind in factors}
+            counted[f"{event.name} {'+'.join(sorted(kinds))}"] += 1
+        elif event.name == "aten::round":
+            counted[event.name] += 1
+    for parameter in model.parameters():
+        counted[f"weights {WEIGHTS.get(parameter.dtype, parameter.dtype)}"] += 1
+    layers = list(layers_of(model))
+    counted["quantized layers"] = sum(is_quantized(layer) for layer in layers)
+    counted["plain layers"] = len(layers) - counted["quantized layers"]
+    return dict(counted)
+
+
+def checks(experiment: Experiment, found: dict[str, int]) -> list[tuple[str, Any, Any, bool]]:
+    """Name, what was asked, what was found and whether that is right, of `evidence`."""
+    precision = experiment.training.precision
+    kinds = {name.split()[-1] for name in found if name.split()[0] in PRODUCTS}
+    asked, allowed = EXPECTED[precision], EXPECTED[precision]
+    if experiment.model.architecture in PARTLY_FP32:
+        allowed = asked | {"fp32"}
+    weights = {name.split()[-1] for name in found if name.startswith("weights ")}
+    kept = {"bf16"} if precision == "bf16" else {"fp32"}
+    results: list[tuple[str, Any, Any, bool]] = [
+        ("types of matrix products", sorted(asked), sorted(kinds), asked <= kinds <= allowed),
+        ("types of weights", sorted(kept), sorted(weights), kept == weights),
+    ]
+    layers = found["quantized layers"]
+    left = found["plain layers"]
+    if precision in PLAIN:
+        results.append(("quantized layers", 0, layers, not layers))
+        of_interest = [f"aten::addmm {PLAIN[precision]}", f"aten::mm {PLAIN[precision]}"]
+        done, least = sum(found.get(name, 0) for name in of_interest), left * _times(experiment)[0]
+        return [*results, (" and ".join(of_interest), f">= {least}", done, done >= least)]
+    results.append(("quantized layers", "> 0", layers, layers > 0))
+    results.append(("layers left in fp32", 0, left, not left))
+    if precision in ROUNDINGS and experiment.runtime.compile == "inductor":
+        return results  # it puts roundings into its own loops
+    what = "aten::_int_mm int8" if precision in INT8_PRODUCTS else "aten::round"
+    least, most = (layers * times for times in _times(experiment))
+    done = found.get(what, 0)
+    return [*results, (what, f"{least} to {most}", done, least <= done <= most)]
+
+
+def _times(experiment: Experiment) -> tuple[int, int]:
+    """Least and most products of its kind, or roundings, that a layer has in a step."""
+    training = experiment.training
+    forward, backward = {**INT8_PRODUCTS, **ROUNDINGS}.get(training.precision, (1, 2))
+    if training.objective == "forward":
+        return forward, forward
+    again = forward if training.activation_checkpointing else 0
+    # With frozen weights, parts of the backward pass are left out.
+    whole = training.fine_tuning in ("scratch", "full")
+    return forward + (backward if whole else 0), forward + again + backward

@@ -1,0 +1,100 @@
+"""Forward and backward passes of a model, compiled or not, in its precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from cputrain.engines import EngineError
+from cputrain.engines.torch_ import precision
+from cputrain.engines.torch_.compile import Compilation, failure
+from cputrain.engines.torch_.evidence import in_backward, keep_random
+from cputrain.experiment import Experiment
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+
+
+class Passes:
+    """What runs the model.
+
+    Args:
+        experiment: its shapes, precision and compiler.
+        module: `LanguageModel`; it is put in training mode, or in evaluation mode for good if
+            there is nothing to train.
+
+    Attributes:
+        trains: whether a step has a backward pass.
+        compilation: None where the model runs eagerly.
+    """
+
+    def __init__(self, experiment: Experiment, module: Any) -> None:
+        self._experiment = experiment
+        self._module = module
+        self.trains = experiment.training.objective != "forward"
+        module.train(self.trains)
+        self.compilation: Compilation | None = None
+        if experiment.runtime.compile != "eager":
+            self.compilation = Compilation(module, experiment.runtime, self.trains)
+
+    def forward(self, batch: Batch, eagerly: bool = False) -> Tensor:
+        """The loss of a batch of the experiment's shape, by the compiled model if there is one.
+
+        Raises:
+            EngineError: the batch has another shape, or compilation failed.
+        """
+        training = self._experiment.training
+        shape = (training.batch_size, training.seq_len)
+        arrays = (batch.inputs, batch.targets, batch.relations, batch.node_targets)
+        for array in arrays:
+            if array is not None and array.shape != shape:
+                raise EngineError(f"batch of shape {array.shape}: {shape} is needed")
+        tensors = [None if array is None else torch.from_numpy(array) for array in arrays]
+        with precision.autocast(self._experiment):
+            loss: Tensor
+            if eagerly or not self.compilation:
+                loss = self._module(*tensors)
+                return loss
+            try:
+                loss = self.compilation.function(*tensors)
+            except Exception as error:
+                raise failure(self._experiment.runtime.compile, error) from error
+            return loss
+
+    def backward(self, loss: Tensor, share: float = 1.0) -> float:
+        """Add `share` of the gradients to those in the parameters; the loss."""
+        with in_backward():
+            try:
+                (loss if share == 1 else loss * share).backward()
+            except Exception as error:
+                if not self.compilation:
+                    raise
+                raise failure(self._experiment.runtime.compile, error) from error
+        return float(loss.item())
+
+    def step(self, batch: Batch, share: float = 1.0) -> float:
+        """What a step does with one micro-batch: both passes, or forward alone. The loss."""
+        if self.trains:
+            return self.backward(self.forward(batch), share)
+        with torch.no_grad():
+            return float(self.forward(batch).item())
+
+    def evaluate(self, batch: Batch) -> float:
+        """The loss in evaluation mode, without dropout; the random numbers stay.
+
+        Compiled without dropout, there is no difference, and the very graph that trains gives
+        it: evaluation mode would be a second graph. Compiled with dropout, the model is
+        evaluated eagerly, as it was before it was compiled.
+        """
+        same_graph = not (self.trains and self._experiment.model.dropout)
+        if self.compilation and same_graph:
+            with torch.set_grad_enabled(self.trains), keep_random():
+                return float(self.forward(batch).item())
+        with torch.no_grad(), keep_random():
+            self._module.eval()
+            try:
+                return float(self.forward(batch, eagerly=True).item())
+            finally:
+                self._module.train(self.trains)

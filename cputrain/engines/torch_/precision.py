@@ -1,0 +1,59 @@
+"""What a precision does to a model; the proof that it is in force is in `in_precision`."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+
+from cputrain.engines import EngineError
+from cputrain.engines.torch_ import torchao_
+from cputrain.engines.torch_.linear import layers_of
+from cputrain.engines.torch_.parameters import excused as excused
+from cputrain.engines.torch_.parameters import load as load
+from cputrain.engines.torch_.parameters import may_not_move as may_not_move
+from cputrain.engines.torch_.parameters import to_numpy as to_numpy
+from cputrain.engines.torch_.quantized import LEVELS, int_mm_is_exact
+from cputrain.experiment import Experiment
+
+
+def prepare(model: nn.Module, experiment: Experiment) -> nn.Module:
+    """Turn a model with its fp32 weights in place into one of this precision; the same module.
+
+    Comes before the optimizer is built, as parameters may be replaced, and before compilation.
+
+    Raises:
+        EngineError: torchao cannot be imported, or int8 products are not exact on this machine.
+    """
+    precision = experiment.training.precision
+    if precision == "bf16":
+        model.to(torch.bfloat16)
+    elif precision in torchao_.LAYERS:
+        torchao_.convert(model, precision)
+    if precision in LEVELS:
+        _require_exact(model, precision)
+    return model
+
+
+def autocast(experiment: Experiment) -> AbstractContextManager[Any]:
+    """What the forward pass and the loss have to run in."""
+    if experiment.training.precision == "mixed":
+        manager: AbstractContextManager[Any] = torch.autocast("cpu", torch.bfloat16)
+        return manager
+    return nullcontext()
+
+
+def readings() -> dict[str, bool]:
+    """Whether oneDNN has bf16 instructions to use here; without them bf16 is right, but slow."""
+    return {"mkldnn_bf16": bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())}
+
+
+def _require_exact(model: nn.Module, precision: str) -> None:
+    for n_out, n_in in sorted({tuple(layer.weight.shape) for layer in layers_of(model)}):
+        if not int_mm_is_exact(n_in, n_out, *LEVELS[precision]):
+            raise EngineError(
+                f"precision = {precision!r}: torch._int_mm gives wrong sums on this CPU for "
+                f"{n_in} x {n_out}: without VNNI its products saturate at 16 bits"
+            )

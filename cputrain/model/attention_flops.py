@@ -1,0 +1,50 @@
+"""Matrix products inside attention: scores and weighted sums. Standard library only."""
+
+from __future__ import annotations
+
+import math
+
+from cputrain.experiment import Experiment
+
+KEY_BLOCK = 512
+"""Keys that torch's fused CPU kernel takes at a time (ATen/native/cpu/FlashAttentionKernel.cpp)."""
+
+
+def pairs(experiment: Experiment) -> int:
+    """(query, key) pairs that one head computes for one sequence, as executed.
+
+    The formula of causal attention, T (T + 1) / 2, is what nobody executes: by hand all T^2 are,
+    and the fused kernel skips keys by whole blocks only. Windows of W are folded: local
+    attention is full attention over T / W blocks; with sliding attention the queries of a block
+    meet its own keys and, but for the first block, those of the block before it under a mask,
+    which skips nothing.
+    """
+    model, length = experiment.model, experiment.training.seq_len
+    window = model.window or length
+    skips = experiment.runtime.attention_backend == "sdpa" and model.architecture != "bert"
+    alone = _causal(window) if skips else window**2
+    if model.attention == "sliding":
+        return alone + (length - window) * 2 * window
+    return length // window * alone
+
+
+def _causal(length: int) -> int:
+    """Pairs of the fused causal kernel: a block of queries goes over whole blocks of keys."""
+    query_block = 256 if length >= 768 else 64 if length >= 192 else 32
+    total = 0
+    for start in range(0, length, query_block):
+        end = min(start + query_block, length)
+        total += (end - start) * min(math.ceil(end / KEY_BLOCK) * KEY_BLOCK, length)
+    return total
+
+
+def attention_flops(experiment: Experiment) -> tuple[int, int]:
+    """FLOP of one block for one sequence: forward pass, backward pass.
+
+    Keys and values that several heads share (GQA) are multiplied once for each head. By hand
+    there are 2 products forward and 4 backward; the fused kernel computes the scores again in
+    the backward pass: 2 and 5.
+    """
+    model = experiment.model
+    product = 2 * pairs(experiment) * model.n_head * model.d_head
+    return 2 * product, (4 if experiment.runtime.attention_backend == "manual" else 5) * product

@@ -1,0 +1,61 @@
+"""The mixture-of-experts block on paper: gpt's with its MLP split up. Standard library only.
+
+Each token goes through the TOP of EXPERTS MLPs that a router picks (Shazeer et al. 2017);
+their outputs are weighted by a softmax over those picked (Jiang et al. 2024, "Mixtral",
+sec. 2.1). An expert has 1 / EXPERTS of gpt's hidden width, so that the block has as many
+parameters as gpt's, and the router's beside.
+"""
+
+from __future__ import annotations
+
+from cputrain.experiment import Experiment
+from cputrain.model.activations import is_gated
+from cputrain.model.transformer import Shapes, attention_shapes, layer
+from cputrain.rules import EXPERTS as EXPERTS
+
+TOP = 2
+"""Experts of each token."""
+
+
+def hidden(experiment: Experiment) -> int:
+    """Hidden width of one expert; `rules` refuses what does not divide."""
+    return experiment.model.hidden // EXPERTS
+
+
+def block_shapes(experiment: Experiment) -> Shapes:
+    """Every tensor of a block."""
+    width, inner = experiment.model.n_embd, hidden(experiment)
+    rows = inner * (2 if is_gated(experiment.model.activation) else 1)
+    shapes = {
+        **layer("ln_1", width),
+        **attention_shapes(experiment),
+        **layer("ln_2", width),
+        "mlp.router": (EXPERTS, width),
+    }
+    for i in range(EXPERTS):
+        shapes |= layer(f"mlp.experts.{i}.fc", rows, width)
+        shapes |= layer(f"mlp.experts.{i}.proj", width, inner)
+    return shapes
+
+
+def weight_use(experiment: Experiment) -> dict[str, float]:
+    """Share of the tokens that a weight multiplies, where it is not 1: on average, of experts."""
+    names = (name for name in block_shapes(experiment) if name.startswith("mlp.experts."))
+    return dict.fromkeys(names, TOP / EXPERTS)
+
+
+def kept(experiment: Experiment) -> int:
+    """Numbers kept for the backward pass by one block for one micro-batch.
+
+    Both norms' inputs and outputs, q, k, v and attention's output; of each token's experts its
+    copy, the hidden layer before and after the activation, the output as it is and weighted.
+    """
+    model, training = experiment.model, experiment.training
+    tokens = training.batch_size * training.seq_len
+    inner = model.n_head * model.d_head
+    before = hidden(experiment) * (2 if is_gated(model.activation) else 1)
+    attention = 4 * model.n_embd + 2 * inner + 2 * model.kv_heads * model.d_head
+    found = tokens * (attention + TOP * (3 * model.n_embd + before + hidden(experiment)))
+    if experiment.runtime.attention_backend == "manual":
+        found += model.n_head * tokens * (model.window or training.seq_len)  # the weights
+    return found

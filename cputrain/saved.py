@@ -1,0 +1,71 @@
+"""Trained models on disk: safetensors with the experiment in their metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cputrain.experiment import Experiment
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Weights = dict[str, np.ndarray]
+
+MODEL = "model.safetensors"
+
+
+class SavedModelError(RuntimeError):
+    """A saved model that cannot be used: one line says which and why."""
+
+
+def save(folder: Path, experiment: Experiment, weights: Weights, cap_bytes: int) -> dict[str, Any]:
+    """Write the weights beside the run record; what the record is to say of it.
+
+    A model of more than `cap_bytes` is not written, and a note says so.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    from cputrain.atomic import write_bytes
+
+    size = sum(array.nbytes for array in weights.values())
+    if size > cap_bytes:
+        note = f"model of {size / 1e6:.0f} MB not saved: over the cap of {cap_bytes / 1e6:.0f} MB"
+        return {"model_file": None, "note": note}
+    metadata = {"experiment": json.dumps(experiment.to_json())}
+    write_bytes(folder / MODEL, to_bytes(weights, metadata=metadata))
+    return {"model_file": MODEL}
+
+
+def starting_weights(experiment: Experiment, start: Path | None) -> Weights:
+    """The initial weights; with a saved model `start`, its tensors in their place.
+
+    What the saved model lacks keeps its initial value: low-rank additions, which add nothing
+    at first. A head of its own starts as the saved model's tied one, its token embedding.
+
+    Raises:
+        SavedModelError: the file is missing or damaged, or its tensors do not fit.
+    """
+    from cputrain.model.initial import initial_weights
+
+    weights = initial_weights(experiment)
+    if start is None:
+        return weights
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        saved = load_file(start)
+    except (OSError, SafetensorError) as error:
+        raise SavedModelError(f"{start} cannot be read: {error}; train it again") from error
+    if "head.weight" in weights and "head.weight" not in saved and "wte" in saved:
+        saved["head.weight"] = saved["wte"].copy()
+    for name, array in saved.items():
+        if name not in weights or weights[name].shape != array.shape:
+            raise SavedModelError(f"{start} does not fit: {name} {list(array.shape)}")
+        weights[name] = array
+    missing = [n for n in weights if n not in saved and ".lora_" not in n]
+    if missing:
+        raise SavedModelError(f"{start} does not fit: it has no {missing[0]}")
+    return weights

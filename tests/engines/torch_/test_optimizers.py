@@ -1,0 +1,195 @@
+"""The optimizers against their published formulas, and the kernels that they run on."""
+
+import math
+
+import numpy as np
+import pytest
+from made_engine import SLOW_KERNEL, TINY, build, make_batch
+
+from cputrain.engines import EngineError
+from cputrain.experiment import Experiment
+
+torch = pytest.importorskip("torch")
+from cputrain.engines.torch_ import optimizers  # noqa: E402
+from cputrain.engines.torch_.evidence import optimizer_kernel, profiled  # noqa: E402
+
+BASE = Experiment().but(learning_rate=0.02, weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-3)
+SHAPES = [(5, 7), (7,), (1,)]
+COMBINATIONS = [
+    ("adamw", "default"),
+    ("adamw", "foreach"),
+    ("adamw", "fused"),
+    ("sgd", "default"),
+    ("sgd", "foreach"),
+    ("sgd", "fused"),
+    ("lion", "default"),
+    ("adafactor", "default"),
+    ("adafactor", "foreach"),
+]
+
+
+def adamw(t, x, g, state, rate, n):
+    """Loshchilov & Hutter 2019, alg. 2, with the schedule multiplier in the rate."""
+    state["m"] = t.beta1 * state.get("m", 0) + (1 - t.beta1) * g
+    state["v"] = t.beta2 * state.get("v", 0) + (1 - t.beta2) * g**2
+    m, v = state["m"] / (1 - t.beta1**n), state["v"] / (1 - t.beta2**n)
+    return x - rate * (m / (np.sqrt(v) + t.eps) + t.weight_decay * x)
+
+
+def sgd(t, x, g, state, rate, n):
+    return x - rate * (g + t.weight_decay * x)
+
+
+def lion(t, x, g, state, rate, n):
+    """Chen et al. 2023, alg. 2."""
+    m = state.get("m", 0)
+    update = np.sign(t.beta1 * m + (1 - t.beta1) * g)
+    state["m"] = t.beta2 * m + (1 - t.beta2) * g
+    return x - rate * (update + t.weight_decay * x)
+
+
+def adafactor(t, x, g, state, rate, n):
+    """Shazeer & Stern 2018, alg. 4 and 5, with torch's epsilons and greatest relative step."""
+    rms = lambda a: math.sqrt((a**2).mean())  # noqa: E731
+    keep = 1 - n**-0.8
+    size = max(1e-3, rms(x)) * min(rate, 1 / math.sqrt(n))
+    x = x * (1 - rate * t.weight_decay)
+    if g.ndim == 2:
+        state["r"] = keep * state.get("r", 0) + (1 - keep) * (g**2).mean(1, keepdims=True)
+        state["c"] = keep * state.get("c", 0) + (1 - keep) * (g**2).mean(0, keepdims=True)
+        v = state["r"] * state["c"] / state["r"].mean()
+    else:
+        v = state["v"] = keep * state.get("v", 0) + (1 - keep) * g**2
+    u = g / np.sqrt(v)
+    return x - size * u / max(1, rms(u))
+
+
+FORMULAS = {"adamw": adamw, "sgd": sgd, "lion": lion, "adafactor": adafactor}
+
+
+def parameters(seed=0):
+    rng = np.random.default_rng(seed)
+    values = [rng.standard_normal(shape) for shape in SHAPES]
+    return values, [torch.nn.Parameter(torch.tensor(v, dtype=torch.float32)) for v in values]
+
+
+@pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
+@pytest.mark.parametrize("warm_up", [0, 3])
+def test_five_steps_follow_the_formula(name, kernel, warm_up):
+    experiment = BASE.but(optimizer=name, optimizer_kernel=kernel, lr_warmup_steps=warm_up)
+    training = experiment.training
+    expected, mine = parameters()
+    optimizer = optimizers.make(experiment, mine)
+    states = [{} for _ in expected]
+    rng = np.random.default_rng(1)
+    for n in range(1, 6):
+        rate = 0.02 * (min(1, n / warm_up) if warm_up else 1)
+        optimizers.set_rate(optimizer, training, n)
+        for i, parameter in enumerate(mine):
+            g = rng.standard_normal(parameter.shape)
+            parameter.grad = torch.tensor(g, dtype=torch.float32)
+            expected[i] = FORMULAS[name](training, expected[i], g, states[i], rate, n)
+        optimizer.step()
+        assert optimizers.steps_done(optimizer) == n
+    for right, found in zip(expected, mine, strict=True):
+        assert np.abs(found.detach().numpy() - right).max() < 1e-5
+
+
+@pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
+def test_the_kernel_that_ran_is_seen(name, kernel):
+    """In a step of all tensors, and in that of one of them, which changes nothing."""
+    experiment = BASE.but(optimizer=name, optimizer_kernel=kernel)
+    _, mine = parameters()
+    optimizer = optimizers.make(experiment, mine)
+    for parameter in mine:
+        parameter.grad = torch.ones_like(parameter)
+    with profiled() as found:
+        optimizer.step()
+    assert optimizer_kernel(found) == kernel
+    optimizer.zero_grad()
+    with profiled() as found:
+        optimizers.step_one_tensor(optimizer)
+    assert optimizer_kernel(found) == kernel
+    with profiled() as found:
+        torch.ones(3).add_(1)
+    assert optimizer_kernel(found) is None
+
+
+@pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
+@pytest.mark.parametrize("before", [0, 2])
+def test_stepping_one_tensor_changes_nothing(name, kernel, before):
+    results = []
+    for look in (False, True):
+        _, mine = parameters()
+        optimizer = optimizers.make(BASE.but(optimizer=name, optimizer_kernel=kernel), mine)
+        for n in range(before + 2):
+            if look and n == before:
+                optimizers.step_one_tensor(optimizer)
+                assert optimizers.steps_done(optimizer) == before
+                assert all(parameter.grad is None for parameter in mine)
+            for parameter in mine:
+                parameter.grad = torch.sin(parameter.detach() + n)
+            optimizer.step()
+            optimizer.zero_grad()
+        results.append(mine)
+    for looked, plain in zip(*results, strict=True):
+        assert torch.equal(looked, plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("adamw", 2 * 43), ("sgd", 0), ("lion", 43), ("adafactor", 5 + 7 + 8)],
+)
+def test_bytes_of_state(name, numbers):
+    _, mine = parameters()
+    optimizer = optimizers.make(BASE.but(optimizer=name, **SLOW_KERNEL), mine)
+    assert optimizers.state_bytes(optimizer) == 0
+    for parameter in mine:
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    assert optimizers.state_bytes(optimizer) == 4 * numbers
+
+
+def test_a_tensor_that_gets_no_gradient_holds_the_count_back():
+    for name in ("adamw", "sgd", "lion"):
+        _, mine = parameters()
+        optimizer = optimizers.make(BASE.but(optimizer=name, **SLOW_KERNEL), mine)
+        mine[0].grad = torch.ones_like(mine[0])
+        optimizer.step()
+        assert optimizers.steps_done(optimizer) == 0
+
+
+def test_growth_of_the_learning_rate():
+    training = BASE.but(learning_rate=0.5, lr_warmup_steps=4).training
+    rates = [optimizers.rate_at(training, step) for step in range(1, 7)]
+    assert rates == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
+    assert optimizers.rate_at(BASE.training, 1) == 0.02
+
+
+@pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
+def test_each_trains_a_model(name, kernel):
+    rate = {"adamw": 0.01, "sgd": 1.0, "lion": 0.003, "adafactor": 0.3}[name]
+    changes = {"optimizer": name, "optimizer_kernel": kernel, "learning_rate": rate}
+    engine = build(TINY.but(n_layer=1, **changes))
+    batch = make_batch(TINY)
+    losses = [engine.train_step(batch) for _ in range(30)]
+    assert losses[-1] < 0.9 * losses[0]
+    assert engine.steps_done == 30
+    found = engine.evidence(batch)
+    assert found["optimizer_kernel"] == kernel
+    assert engine.steps_done == 30
+
+
+def test_warm_up_reaches_the_optimizer():
+    """AdamW's first update of each weight is the learning rate, but for its epsilon."""
+    for warm_up, share in ((0, 1), (10, 0.1)):
+        engine = build(TINY.but(learning_rate=1e-3, weight_decay=0.0, lr_warmup_steps=warm_up))
+        before = engine.weights()["wpe"]
+        engine.train_step(make_batch(TINY))
+        moved = np.abs(engine.weights()["wpe"] - before)
+        assert np.median(moved) == pytest.approx(1e-3 * share, rel=0.01)
+
+
+def test_an_update_of_nothing_is_refused():
+    with pytest.raises(EngineError, match="accumulate some before"):
+        build(TINY).update()

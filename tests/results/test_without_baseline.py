@@ -1,0 +1,69 @@
+"""A suite whose values are no settings of one variable: the presets."""
+
+import re
+
+from cputrain.presets import PRESETS
+from cputrain.report.export import export
+
+NAMES = ("mlm-80m", "llm-25m", "wiki-24m")
+NONE = {"Preset": None}
+
+
+def measured(project):
+    project.suite("Preset", "preset", NAMES)
+    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
+    project.cell("Preset", "llm-25m", 20.0, PRESETS["llm-25m"].experiment)
+    project.save(commit="d" * 40, date=2_000)
+
+
+def text_of(project):
+    return (project.root / "result" / "README.md").read_text()
+
+
+def test_there_are_no_effects_and_no_remarks_about_it(sweep):
+    measured(sweep)
+    rows = [r for r in export(sweep.root, baselines=NONE).rows if r["suite"] == "Preset"]
+    assert [row["status"] for row in rows] == ["ok", "ok", "skipped"]
+    assert all(row["effect"] is None and row["above_noise"] is None for row in rows)
+    assert not any("baseline" in (row["reason"] or "") for row in rows)
+    assert rows[0]["step_s_low"] < 2.0 < rows[0]["step_s_high"]
+
+
+def test_others_still_miss_theirs(project):
+    project.suite("Preset", "preset", NAMES)
+    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
+    project.save()
+    rows = export(project.root, baselines={"Preset": "abc"}).rows
+    assert rows[0]["reason"].endswith("no baseline cell to compare with")
+
+
+def test_it_is_not_among_the_ranked_and_has_its_table(sweep):
+    measured(sweep)
+    export(sweep.root, baselines=NONE)
+    text = text_of(sweep)
+    ranked = re.findall(r"^\| \d \| \[(\w+)\]", text, re.MULTILINE)
+    assert ranked == ["SeqLen", "CoreCount", "AttentionBackend"]
+    assert "### Preset" in text
+
+
+def test_the_page_has_the_published_runs(sweep):
+    measured(sweep)
+    export(sweep.root, baselines=NONE)
+    text = text_of(sweep)
+    section = text[text.index("### Published runs") : text.index("### SeqLen")]
+    assert "AMD EPYC" in section  # ours is named beside theirs
+    table = [line for line in section.splitlines() if line.startswith("| ")]
+    columns = {line.count("|") for line in table}
+    assert len(columns) == 1
+    (mlm,) = (line for line in table if line.startswith("| mlm-80m |"))
+    assert "| 3.30 M / 80 M |" in mlm  # as the record counted, beside what the source states
+    assert re.search(r"\| 2\.[23]\dx \|", mlm) and "i5-1240P" in mlm
+    assert "- llm-25m: " in section
+    for word in ("i5-8400", "Xeon E5-2680"):
+        assert word in section
+
+
+def test_no_such_table_where_no_preset_ran(sweep):
+    sweep.suite("Preset", "preset", NAMES)
+    export(sweep.root, baselines=NONE)
+    assert "Published runs" not in text_of(sweep)

@@ -1,0 +1,75 @@
+"""README's "add a variable": how many places a new activation or a new variable takes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cputrain import suite
+from cputrain.experiment import Experiment
+from cputrain.paths import PROJECT
+
+README = (PROJECT / "README.md").read_text()
+
+
+def code_blocks(heading):
+    section = README.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    return re.findall(r"```python\n(.*?)```", section, re.S)
+
+
+def test_the_class_in_the_readme_is_a_whole_variable():
+    names = {"suite": suite}
+    exec(code_blocks("Add a variable")[0], names)
+    (made,) = (kind for name, kind in names.items() if name not in ("suite", "__builtins__"))
+    cells = made().cells()
+    assert len(cells) == len(made.values) and made.param_names[0] in Experiment().flat()
+    assert len({made().experiment(*cell).identity for cell in cells}) == len(cells)
+
+
+def test_an_activation_is_named_in_one_line_of_the_program():
+    """The NumPy reference has formulas of its own, on purpose: it is what torch is held against."""
+    named = []
+    for folder in ("cputrain", "benchmarks"):
+        for path in sorted((PROJECT / folder).rglob("*.py")):
+            if not path.name.startswith("numpy_"):
+                lines = path.read_text().splitlines()
+                named += [(path.name, line) for line in lines if "relu2" in line]
+    assert [name for name, _ in named] == ["activations.py"], named
+
+
+TRAIN = """
+import numpy as np
+from cputrain.model import activations
+before = set(activations.ACTIVATIONS)
+text = open(activations.__file__).read()
+exec(text.replace('    "relu2"', {line!r} + '    "relu2"'), vars(activations))
+(new,) = set(activations.ACTIVATIONS) - before
+from benchmarks.model import Activation
+from cputrain import engines
+from cputrain.data.batches import Batch
+from cputrain.model.initial import initial_weights
+assert (new,) in Activation().cells()
+small = {{"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 16, "learning_rate": 0.01}}
+experiment = Activation().experiment(new).but(**small)
+engine = engines.build(experiment, initial_weights(experiment))
+ids = np.random.default_rng(0).integers(0, 257, (1, 17))
+batch = Batch(np.ascontiguousarray(ids[:, :-1]), np.ascontiguousarray(ids[:, 1:]))
+losses = [engine.train_step(batch) for _ in range(40)]
+assert losses[-1] < 0.5 * losses[0], losses
+print("trained with", new)
+"""
+
+
+def test_the_line_in_the_readme_adds_an_activation_that_trains():
+    pytest.importorskip("torch")
+    line = code_blocks("Add a variable")[1]
+    done = subprocess.run(
+        [sys.executable, "-c", TRAIN.format(line=line)],
+        capture_output=True,
+        text=True,
+        cwd=Path(PROJECT),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "trained with" in done.stdout

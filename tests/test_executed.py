@@ -1,0 +1,79 @@
+"""That what an engine really executed is held against what was asked."""
+
+import pytest
+
+from cputrain import executed
+from cputrain.experiment import Experiment
+from cputrain.inforce import NotInForce, require
+
+FLASH = {
+    "aten::_scaled_dot_product_flash_attention_for_cpu": 4,
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": 4,
+}
+HONEST = {"ops": FLASH, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
+
+
+def test_what_was_asked_and_executed_passes():
+    require(executed.checks(Experiment(), HONEST))
+    assert executed.checks(Experiment().but(engine="numpy", attention_backend="manual"), {}) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence", "named"),
+    [
+        ({}, {"ops": {"aten::_softmax": 4}}, "attention kernel"),
+        ({"attention_backend": "manual"}, {}, "attention kernel"),
+        ({"optimizer_kernel": "foreach"}, {}, "optimizer kernel"),
+        ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
+        ({"activation_checkpointing": True}, {}, "computed again"),
+        ({}, {"checkpointed": True}, "computed again"),
+        ({}, {"precision": [("int8 product", "> 0", 0, False)]}, "int8 product"),
+    ],
+)
+def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
+    with pytest.raises(NotInForce, match=named):
+        require(executed.checks(Experiment().but(**changes), HONEST | evidence))
+
+
+COMPILED = HONEST | {
+    "graphs": 1,
+    "graph_breaks": 0,
+    "recompiles": 0,
+    "backend_called": True,
+    "inductor_kernels": 7,
+    "fused": True,
+    "cache_hits": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence", "named"),
+    [
+        ({}, {"graphs": 2}, "compiled graphs"),
+        ({}, {"graph_breaks": 1}, "graph breaks"),
+        ({}, {"recompiles": 1}, "recompiles"),
+        ({}, {"backend_called": False}, "backend called"),
+        ({}, {"inductor_kernels": 0}, "inductor kernels"),
+        ({}, {"cache_hits": 1}, "from the cache"),
+        ({"jit_state": "cold"}, {"cache_hits": 1}, "from the cache"),
+        ({"jit_state": "warm"}, {}, "from the cache"),
+        ({"fusion": False}, {}, "fused operations"),
+        ({}, {"fused": False}, "fused operations"),
+    ],
+)
+def test_a_compiler_that_did_something_else_is_named(changes, evidence, named):
+    asked = Experiment().but(compile="inductor")
+    require(executed.checks(asked, COMPILED))
+    with pytest.raises(NotInForce, match=named):
+        require(executed.checks(asked.but(**changes), COMPILED | evidence))
+
+
+def test_models_without_attention_need_no_attention_kernel():
+    require(executed.checks(Experiment().but(architecture="ssm"), HONEST | {"ops": {}}))
+
+
+def test_an_lstm_needs_its_fused_kernel():
+    lstm = Experiment().but(architecture="lstm")
+    require(executed.checks(lstm, HONEST | {"ops": {"aten::mkldnn_rnn_layer": 4}}))
+    with pytest.raises(NotInForce, match="LSTM"):
+        require(executed.checks(lstm, HONEST))

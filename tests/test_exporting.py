@@ -1,0 +1,18 @@
+"""What the tables are told of the suites."""
+
+from cputrain import exporting, plan
+from cputrain.experiment import Experiment
+
+
+def test_each_suite_has_the_identity_of_its_own_baseline():
+    suites = plan.discover()
+    found = exporting.baselines(suites)
+    assert found.keys() == {planned.name for planned in suites}
+    assert [name for name, identity in found.items() if identity is None] == ["Preset"]
+    usual = Experiment()
+    assert found["SeqLen"] == found["Baseline"] == usual.identity
+    by_name = {planned.name: planned for planned in suites}
+    for name in ("LossChunk", "AttentionVariant", "KvHeads", "KernelFusion"):
+        assert found[name] != usual.identity
+        as_run = {cell.experiment.identity for cell in by_name[name].cells}
+        assert found[name] in as_run  # with the steps that the cell really takes

@@ -1,0 +1,43 @@
+"""The gates on weights, gradients and losses."""
+
+import numpy as np
+import pytest
+
+from cputrain import gates
+from cputrain.gates import DidNotTrain
+
+BEFORE = {"a": np.ones(3), "b": np.zeros(2)}
+
+
+def test_what_may_stay_is_excused_by_name_only():
+    after = {"a": np.ones(3), "b": np.ones(2)}
+    with pytest.raises(DidNotTrain, match="a has not moved"):
+        gates.moved(BEFORE, after)
+    assert gates.moved(BEFORE, after, {"a": "below the rounding step"}) == 1
+    with pytest.raises(DidNotTrain, match="a has not moved"):
+        gates.moved(BEFORE, after, {"b": "another"})
+
+
+def test_a_frozen_weight_that_moves_is_caught():
+    gates.unchanged(BEFORE, {"a": np.ones(3), "b": np.zeros(2)})
+    for after in ({"a": np.ones(3), "b": np.ones(2)}, {"a": np.ones(3)}):
+        with pytest.raises(DidNotTrain, match="b was to stay"):
+            gates.unchanged(BEFORE, after)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "said"),
+    [(None, "gets no gradient"), (np.zeros(2), "is zero"), (np.array([1.0, np.nan]), "finite")],
+)
+def test_each_parameter_needs_a_gradient(gradient, said):
+    found = {"a": np.ones(3)} | ({} if gradient is None else {"b": gradient})
+    gates.gradients(found, ["a"])
+    with pytest.raises(DidNotTrain, match=f"b.*{said}"):
+        gates.gradients(found, ["a", "b"])
+
+
+def test_without_training_the_loss_stays():
+    gates.same_loss(5.5, 5.5 + 1e-6)
+    for last in (5.4, float("nan")):
+        with pytest.raises(DidNotTrain, match="without training"):
+            gates.same_loss(5.5, last)

@@ -1,0 +1,76 @@
+"""Combinations that cannot be: each is refused by the fields' names and the rule."""
+
+import pytest
+
+from cputrain.experiment import Experiment, ExperimentError
+
+BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"n_embd": 255}, ["n_head = 4", "n_embd = 255", "does not divide"]),
+        ({"n_kv_head": 3}, ["n_kv_head = 3", "n_head = 4", "does not divide"]),
+        ({"n_kv_head": 8}, ["n_kv_head = 8", "n_head = 4"]),
+        ({"attention": "local"}, ["window = None", "'local'"]),
+        ({"window": 64}, ["window = 64", "'full'"]),
+        ({"attention": "sliding", "window": 512}, ["window = 512", "seq_len = 256"]),
+        ({"attention": "local", "window": 100}, ["window = 100", "seq_len = 256", "divide"]),
+        ({"vocab_size": 256}, ["vocab_size = 256", "257", "tokenizer"]),
+        ({**BERT, "vocab_size": 257}, ["vocab_size = 257", "258", "mask"]),
+        ({"architecture": "bert"}, ["objective = 'causal'", "bert"]),
+        ({"objective": "masked", "vocab_size": 258}, ["objective = 'masked'", "gpt"]),
+        ({**BERT, "attention": "local", "window": 64}, ["attention = 'local'", "bert"]),
+        ({**BERT, "packing": "padded"}, ["packing = 'padded'", "masked"]),
+        ({**BERT, "objective": "masked_node", "seq_len": 255}, ["seq_len = 255", "even"]),
+        ({"dataset": "paths", "vocab_size": 45}, ["packing = 'packed'", "paths"]),
+        ({"dataset": "paths", "vocab_size": 44, "packing": "padded"}, ["vocab_size = 44", "45"]),
+        ({"loader_workers": 2}, ["loader_workers = 2", "memory"]),
+        ({"dropout": 0.1}, ["dropout = 0.1", "attention_backend", "manual"]),
+        ({"optimizer": "lion"}, ["optimizer_kernel = 'fused'", "lion"]),
+        ({"optimizer": "lion", "optimizer_kernel": "foreach"}, ["optimizer_kernel", "lion"]),
+        ({"loss_chunk": 257}, ["loss_chunk = 257", "256 rows"]),
+        ({"fine_tuning": "head"}, ["tied = True", "head"]),
+        (
+            {"fine_tuning": "head", "tied": False, "activation_checkpointing": True},
+            ["activation_checkpointing = True", "'head'", "no block"],
+        ),
+        ({"fine_tuning": "lora", "architecture": "lstm"}, ["fine_tuning = 'lora'", "lstm"]),
+        ({"objective": "forward", "grad_accum": 2}, ["grad_accum = 2", "forward"]),
+        ({"architecture": "lstm", "n_kv_head": 2}, ["n_kv_head = 2", "no attention"]),
+        ({"architecture": "llama", "head_dim": 33}, ["head_dim = 33", "even"]),
+        ({"precision": "q4", "n_embd": 80}, ["n_embd = 80", "q4", "32"]),
+        ({"precision": "q4", "head_dim": 12}, ["n_head x head_dim = 48", "q4"]),
+        ({"precision": "q4", "activation": "swiglu"}, ["mlp_ratio and activation = 688", "q4"]),
+        (
+            {"precision": "q8_torchao", "compile": "inductor"},
+            ["compile = 'inductor'", "q8_torchao", "one graph"],
+        ),
+        ({"fusion": False}, ["fusion = False", "inductor"]),
+        ({"jit_state": "warm"}, ["jit_state = 'warm'", "inductor"]),
+        ({"grad_accum": 2, "micro_batches": 3}, ["micro_batches = 3", "grad_accum = 2"]),
+        ({"engine": "numpy"}, ["attention_backend = 'sdpa'", "numpy"]),
+        ({"engine": "numpy", "attention_backend": "manual", "precision": "bf16"}, ["bf16"]),
+    ],
+)
+def test_a_combination_that_cannot_be_names_the_fields_and_the_rule(changes, named):
+    with pytest.raises(ExperimentError) as caught:
+        Experiment().but(**changes)
+    said = str(caught.value)
+    assert all(word in said for word in named), said
+    assert "\n" not in said
+
+
+def test_what_the_rules_leave_is_allowed():
+    for changes in (
+        BERT,
+        {**BERT, "objective": "masked_node"},
+        {"dataset": "paths", "packing": "padded", "vocab_size": 45, "seq_len": 64},
+        {"attention": "sliding", "window": 256},
+        {"n_kv_head": 1, "head_dim": 100},
+        {"fine_tuning": "head", "tied": False},
+        {"dropout": 0.1, "attention_backend": "manual"},
+        {"loader": "stream", "loader_workers": 4},
+    ):
+        Experiment().but(**changes)
