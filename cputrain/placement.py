@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from cputrain import paths
 from cputrain.experiment import Experiment
+from cputrain.machine import cpu
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError, read_topology
@@ -57,6 +59,8 @@ def why_not(experiment: Experiment) -> str | None:
     compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
     if experiment.runtime.compile == "inductor" and compiler is None:
         return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
+    if experiment.training.precision == "q8_torchao" and not _int8_is_exact():
+        return f"torch's int8 product overflows on x86 CPUs without one of {', '.join(VNNI)}"
     need = memory_bytes(experiment).total
     try:
         free = available_memory()
@@ -65,6 +69,19 @@ def why_not(experiment: Experiment) -> str | None:
     if need > free:
         return f"needs about {need / 2**30:.1f} GiB of memory, {free / 2**30:.1f} GiB are free"
     return None
+
+
+VNNI = ("avx_vnni", "avx512_vnni", "amx_int8")
+"""Instructions that add products of bytes in 32 bits; older ones saturate at 16 (oneDNN)."""
+
+
+def _int8_is_exact(root: Path = Path("/")) -> bool:
+    """Whether x86 has them; of other CPUs the worker finds out by trying."""
+    try:
+        has = cpu.info(root, "flags").split()
+    except Unknown:
+        return True
+    return any(name in has for name in VNNI)
 
 
 COMPILED = paths.STATE / "compiled"

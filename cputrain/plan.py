@@ -12,11 +12,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from cputrain import paths, placement, suite
 from cputrain.errors import UsageError
-from cputrain.experiment import Experiment
+from cputrain.experiment import Experiment, ExperimentError
 from cputrain.guess import guess_s
 
 BETWEEN_SUITES_S = 4.0
@@ -72,24 +73,40 @@ class Planned:
 
 
 def discover() -> list[Planned]:
-    """Every suite under benchmarks/ with all its cells; the A/A suite first."""
+    """Every suite under benchmarks/ with all its cells; the A/A suite first.
+
+    Raises:
+        UsageError: a file that cannot be imported, or a value that cannot be.
+    """
     parent = str(paths.BENCHMARKS.parent)
     if parent not in sys.path:
         sys.path.insert(0, parent)
     found = []
     for info in pkgutil.iter_modules([str(paths.BENCHMARKS)]):
-        module = importlib.import_module(f"benchmarks.{info.name}")
+        module = _imported(info.name)
         for name, kind in vars(module).items():
             if not (isinstance(kind, type) and issubclass(kind, suite.Suite)):
                 continue
-            one = kind()
-            cells = []
-            for values in one.cells():
-                experiment = one.experiment(*values)
-                cells.append(Cell(values, experiment, placement.why_not(experiment)))
+            try:
+                cells = _cells(kind())
+            except ExperimentError as error:
+                raise UsageError(f"benchmarks/{info.name}.py: {error}") from error
             benchmark = f"{info.name}.{name}.{kind.time_train_steps.__name__}"
-            found.append(Planned(module.__doc__ or info.name, benchmark, kind, tuple(cells)))
+            found.append(Planned(module.__doc__ or info.name, benchmark, kind, cells))
     return sorted(found, key=lambda planned: planned.name != "Baseline")
+
+
+def _cells(one: suite.Suite) -> tuple[Cell, ...]:
+    experiments = {values: one.experiment(*values) for values in one.cells()}
+    return tuple(Cell(v, e, placement.why_not(e)) for v, e in experiments.items())
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"benchmarks.{name}")
+    except Exception as error:  # whatever the person who wrote it did
+        what = str(error) if isinstance(error, ExperimentError) else repr(error)
+        raise UsageError(f"benchmarks/{name}.py: {what}") from error
 
 
 def choose(suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool) -> list[Planned]:

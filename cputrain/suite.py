@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from cputrain import placement
 from cputrain.cell import Cell
-from cputrain.experiment import Experiment
+from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.model import flops
 from cputrain.parent import die_with_parent
 
@@ -57,8 +57,8 @@ class Suite:
         changed = {
             name
             for value in cls.values
-            for name, now in cls().vary(cls.base(), value).flat().items()
-            if now != base[name]
+            for name, now in cls().experiment(value).flat().items()
+            if now != base[name] and PART_OF[name] != "budget"
         }
         in_words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
         return changed.pop() if len(changed) == 1 else in_words
@@ -78,9 +78,17 @@ class Suite:
         return list(product(*cls.params))
 
     def experiment(self, *values: Any) -> Experiment:
-        """What a cell runs; heavy ones take fewer steps, by their FLOPs over the default's."""
+        """What a cell runs; heavy ones take fewer steps, by their FLOPs over the default's.
+
+        Raises:
+            ExperimentError: a value that cannot be, with the suite's name.
+        """
         base = self.base()
-        varied = self.vary(base, *values)
+        try:
+            varied = self.vary(base, *values)
+        except ExperimentError as error:
+            value = ", ".join(map(repr, values))
+            raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
         if varied.budget != base.budget:
             return varied
         work = flops.flops_per_step(varied).total / flops.flops_per_step(Experiment()).total

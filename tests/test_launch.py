@@ -178,6 +178,25 @@ def test_inductor_without_a_compiler_is_a_reason(monkeypatch, tmp_path):
     assert placement.why_not(QUICK) is None
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "runs"),
+    [
+        ("flags\t\t: fpu avx2 avx512f avx512bw\n", False),
+        ("flags\t\t: fpu avx2 avx_vnni\n", True),
+        ("flags\t\t: avx512_vnni\n", True),
+        ("Features\t: asimd i8mm\n", True),
+    ],
+)
+def test_int8_products_that_overflow_are_a_reason(monkeypatch, tmp_path, cpuinfo, runs):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text(cpuinfo)
+    exact = placement._int8_is_exact
+    monkeypatch.setattr(placement, "_int8_is_exact", lambda: exact(tmp_path))
+    reason = placement.why_not(Experiment().but(precision="q8_torchao"))
+    assert (reason is None) == runs and (runs or "avx512_vnni" in reason)
+    assert placement.why_not(Experiment().but(precision="q8")) is None
+
+
 def test_ending_twice_is_safe():
     ended = worker(TELL)
     ended.end()

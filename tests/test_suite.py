@@ -1,5 +1,6 @@
 import importlib
 import itertools
+import sys
 
 import pytest
 
@@ -103,3 +104,43 @@ def test_quick_takes_ends_middle_and_baseline():
 
 def test_cell_names_are_folders():
     assert paths.cell_name((1, "a/b c")) == "1-a_b_c"
+
+
+SUITE = """from cputrain import suite
+
+
+class Heads(suite.Suite):
+    'Heads.'
+
+    name = {name!r}
+    values = {values}
+
+    def vary(self, base, value):
+        return base.but(n_head=value)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("heads", "(4, 3)", r"Heads\(3\): n_head = 3: n_embd = 256"),
+        ("", "(4, 3)", r"Heads\(3\): n_head = 3: n_embd = 256"),
+        ("", "(4, 3", "SyntaxError"),
+        ("", "nonsense", "NameError.*nonsense"),
+    ],
+)
+def test_a_value_that_cannot_be_is_one_line_with_the_file(
+    tmp_path, monkeypatch, name, values, said
+):
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "mine.py").write_text(SUITE.format(name=name, values=values))
+    monkeypatch.setattr(paths, "BENCHMARKS", folder)
+    for known in [n for n in sys.modules if n.split(".")[0] == "benchmarks"]:
+        monkeypatch.delitem(sys.modules, known)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=rf"^benchmarks/mine.py: .*{said}") as caught:
+        plan.discover()
+    assert "\n" not in str(caught.value)
+    sys.modules.pop("benchmarks", None)
