@@ -54,13 +54,15 @@ class Depth(suite.Suite):
 
 
 class Width(suite.Suite):
-    """Channels of the residual stream, 64 to each attention head."""
+    """Channels of the residual stream, 64 to each attention head; learning rate over width."""
 
     values = (128, 256, 512, 1024, 2048)
     name = "n_embd"
 
     def vary(self, base, value):
-        return base.but(n_embd=value, n_head=value // 64)
+        # At one rate for all, the widest model's loss grows in its first steps.
+        rate = base.training.learning_rate * base.model.n_embd / value
+        return base.but(n_embd=value, n_head=value // 64, learning_rate=rate)
 
 
 class Heads(suite.Suite):

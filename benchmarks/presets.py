@@ -8,6 +8,7 @@ class Preset(suite.Suite):
 
     values = tuple(presets.PRESETS)
     name = "preset"
+    rounds = 1  # minutes each
 
     def vary(self, base, value):
         return presets.PRESETS[value].experiment

@@ -26,7 +26,7 @@ MODES = ("full", "quick")
 
 def cell_name(values: Sequence[object]) -> str:
     """A cell's folder and label: its values joined by "-", odd characters made "_"."""
-    return "-".join(re.sub(r"[^A-Za-z0-9._+]", "_", str(value)) for value in values)
+    return "-".join(re.sub(r"[^A-Za-z0-9._+-]", "_", str(value)) for value in values)
 
 
 def output_folder(machine: str, mode: str) -> Path:

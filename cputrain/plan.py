@@ -60,6 +60,10 @@ class Planned:
         """The text that asv matches `--bench` against."""
         return f"{self.benchmark}({', '.join(repr(value) for value in cell.values)})"
 
+    def rounds(self, asked: int | None) -> int:
+        """Fresh workers for each cell: as asked, or as the suite says."""
+        return asked or self.suite.rounds
+
     @property
     def baseline(self) -> Cell | None:
         """The first cell that is the baseline experiment, in however many steps; None without."""

@@ -36,11 +36,11 @@ class Progress:
     """Prints a sweep. Nothing is drawn between events: a moving bar would be measured too.
 
     Args:
-        rounds: fresh workers that each cell takes.
+        rounds: fresh workers that each cell takes; None is what each suite says.
         console: where to; standard output where left out.
     """
 
-    def __init__(self, rounds: int, console: Console | None = None) -> None:
+    def __init__(self, rounds: int | None, console: Console | None = None) -> None:
         self.rounds = rounds
         wide = Console(highlight=False, soft_wrap=True)
         if not wide.is_terminal:
@@ -70,14 +70,14 @@ class Progress:
         """Say what will be done and how long it takes."""
         cells = [cell for planned in suites for cell in planned.cells]
         here = [cell for cell in cells if cell.why_not is None]
-        self._left_s = {planned.name: estimate.suite_s(planned, self.rounds) for planned in todo}
+        workers = sum(p.rounds(self.rounds) for p in suites for c in p.cells if c.why_not is None)
+        self._left_s = {p.name: estimate.suite_s(p, p.rounds(self.rounds)) for p in todo}
         self._total_s = sum(self._left_s.values())
         takes = self._total_s + (0 if built else 100)
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
             f"{machine}: {len(suites)} suites, {len(here)} cells, "
-            f"{self.rounds} fresh {'worker' if self.rounds == 1 else 'workers'} each, "
-            f"about {minutes(takes)} ({how})"
+            f"{workers} fresh workers, about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
         for planned in suites:
@@ -122,7 +122,7 @@ class Progress:
             self.say(f"  {cell:>10}  {event['status']}: {event['reason']}")
         else:
             self._steps.setdefault(cell, []).append(event["step_s"])
-            if len(self._steps[cell]) == self.rounds:
+            if len(self._steps[cell]) == self._suite.rounds(self.rounds):
                 self._waiting.append(event)
             self._flush()
         self._advance(time.monotonic() - self._started)
@@ -131,7 +131,7 @@ class Progress:
         assert self._suite is not None
         base = self._suite.baseline
         base_s = self._steps.get(base.name, []) if base else []
-        if len(base_s) < self.rounds and not last:
+        if base and len(base_s) < self._suite.rounds(self.rounds) and not last:
             return
         for event in self._waiting:
             step_s = statistics.median(self._steps[event["cell"]])

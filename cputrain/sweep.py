@@ -27,7 +27,7 @@ class Sweep:
     Args:
         asv: how asv is called.
         suites: what is to run.
-        rounds: fresh workers for each cell.
+        rounds: fresh workers for each cell; None is what each suite says.
         state: how far it is.
         progress: prints.
         env: what the workers' side is told, as environment variables.
@@ -37,7 +37,7 @@ class Sweep:
         self,
         asv: asvenv.Asv,
         suites: list[plan.Planned],
-        rounds: int,
+        rounds: int | None,
         state: State,
         progress: Progress,
         env: dict[str, str],
@@ -67,7 +67,7 @@ class Sweep:
         for planned in self.suites:
             if planned.name in self.state.done:
                 continue
-            expected = estimate.suite_s(planned, self.rounds)
+            expected = estimate.suite_s(planned, planned.rounds(self.rounds))
             if until is not None and time.monotonic() + expected > until:
                 left_out.append(planned.name)
                 continue
@@ -86,7 +86,7 @@ class Sweep:
         safekeeping.keep(self.asv.results, self.asv.copies)
         self.progress.suite(planned)
         words = ["--bench", planned.pattern(), "--record-samples"]
-        words += ["--attribute", f"rounds={self.rounds}"]
+        words += ["--attribute", f"rounds={planned.rounds(self.rounds)}"]
         env = {**self.env, "CPUTRAIN_RUN": uuid.uuid4().hex[:12]}
         self.process = self.asv.start(planned.name, words, env)
         with self.events.open() as events:
@@ -113,7 +113,9 @@ class Sweep:
             self.process.wait()
 
 
-def _wanted(args: argparse.Namespace, rounds: int, suites: list[plan.Planned]) -> dict[str, Any]:
+def _wanted(
+    args: argparse.Namespace, rounds: int | None, suites: list[plan.Planned]
+) -> dict[str, Any]:
     """What makes two sweeps the same one."""
     commit, dirty = record.commit()
     cells = {p.name: [c.experiment.identity for c in p.cells] for p in suites}
@@ -126,7 +128,7 @@ def main(args: argparse.Namespace) -> int:
     from cputrain.machine import registry
 
     mode = "quick" if args.quick else "full"
-    rounds = args.rounds or (1 if args.quick else 2)
+    rounds = args.rounds or (1 if args.quick else None)
     suites = plan.choose(plan.discover(), args.bench, args.quick)
     prepare.folders()
     held = lock.hold()

@@ -54,12 +54,12 @@ def warm_up(
     most_s: float,
     clock: Clock = time.perf_counter_ns,
 ) -> WarmUp:
-    """Run `step` until steady, or until `most_steps` or `most_s` are spent; twice at least."""
+    """Run `step` until steady, or until `most_steps` or `most_s` are spent; once at least."""
     seconds: list[float] = []
     while len(seconds) < most_steps:
         seconds += timed(step, 1, clock)
         if is_steady(seconds):
             return WarmUp(seconds, steady=True)
-        if sum(seconds) >= most_s and len(seconds) >= 2:
+        if sum(seconds) >= most_s:
             break
     return WarmUp(seconds, steady=False)
