@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cputrain import paths
 from cputrain.model.shapes import n_params
 from cputrain.presets import PRESETS, Preset
 from cputrain.published import Figure, Range
@@ -14,8 +13,6 @@ from cputrain.results.columns import Row
 
 SUITE = "Preset"
 """The suite whose values are the presets' names."""
-NAMES = {paths.cell_name((name,)): name for name in PRESETS}
-"""A preset's name by its cell's."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +42,12 @@ def lines(rows: Sequence[Row], note: Callable[[Row], str]) -> list[Line]:
         rows: of every suite.
         note: what else is to be said of a row, as Markdown.
     """
-    mine = [row for row in rows if row["suite"] == SUITE and row["value"] in NAMES]
+    mine = [row for row in rows if row["suite"] == SUITE and row["value"] in PRESETS]
     if not any(row["mode"] for row in mine):
         return []
     found = []
     for row in mine:
-        figures = PRESETS[NAMES[row["value"]]].figures or (Figure(),)
+        figures = PRESETS[row["value"]].figures or (Figure(),)
         for figure in figures:
             found.append(_line(row, figure, note(row) if figure is figures[0] else None))
     return found
@@ -63,7 +60,7 @@ def chosen() -> list[tuple[str, str]]:
 
 def _line(row: Row, figure: Figure, note: str | None) -> Line:
     """`note` is None on a preset's further lines."""
-    name, is_first = NAMES[row["value"]], note is not None
+    name, is_first = row["value"], note is not None
     preset = PRESETS[name]
     ran = is_first and row["status"] == "ok"
     said = [note or "", words.cell(figure.how)]

@@ -13,7 +13,7 @@ from cputrain.results.columns import SCHEMA
 
 def row(name, step_s=None, **others):
     experiment = PRESETS[name].experiment
-    found = dict.fromkeys(SCHEMA) | {"suite": "Preset", "value": name.replace("-", "_")}
+    found = dict.fromkeys(SCHEMA) | {"suite": "Preset", "value": name}
     found |= {"mode": "full", "status": "ok", "step_s": step_s}
     if step_s:
         found |= {"step_s_low": 0.9 * step_s, "step_s_high": 1.1 * step_s, "mfu": 0.25}
