@@ -15,14 +15,11 @@ from cputrain.analysis import noise_floor, ranking
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
 from cputrain.report import presets, words
+from cputrain.report.notes import note
 from cputrain.results.columns import Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.records import Problem
-from cputrain.results.rows import NOT_RUN, Cell
-
-LONGEST_REASON = 200
-SLOW_START = 10
-"""First steps that take this many steps' time are said: they compile."""
+from cputrain.results.rows import Cell
 
 
 @dataclass(frozen=True)
@@ -157,23 +154,3 @@ def _general(row: Row) -> str:
     """The reason, with n for the row's own value where that is a number."""
     reason = row["reason"] or ""
     return re.sub(rf"\b{row['value']}\b", "n", reason) if row["value"].isdecimal() else reason
-
-
-def note(row: Row) -> str:
-    """What else is to be said of a row: why it has no number, and how far one may be trusted."""
-    said = []
-    reason = row["reason"] or ""
-    if len(reason) > LONGEST_REASON:
-        reason = reason[: LONGEST_REASON - 3] + "..."
-    if row["status"] != "ok":
-        said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
-    else:
-        said += [reason] if reason else []
-    said += [row[name] for name in ("simulated", "composed") if row[name]]
-    if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
-        said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
-    if row["disturbed_samples"]:
-        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
-    if row["mode"] == "quick":
-        said.append("quick")
-    return words.cell("; ".join(said))

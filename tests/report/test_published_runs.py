@@ -7,7 +7,7 @@ import pytest
 from cputrain.model.shapes import n_params
 from cputrain.presets import PRESETS
 from cputrain.report import presets
-from cputrain.report.page import note
+from cputrain.report.notes import note
 from cputrain.results.columns import SCHEMA
 
 

@@ -1,0 +1,77 @@
+"""The note beside a row: why it has no number, how far one may be trusted, what else it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cputrain.report import words
+from cputrain.results.columns import Row
+from cputrain.results.rows import NOT_RUN
+
+LONGEST_REASON = 200
+SLOW_START = 10
+"""First steps that take this many steps' time are said: they compile."""
+
+
+def _waiting(row: Row) -> str:
+    return f"waits for data {words.percent(row['wait_share'])} of the time"
+
+
+def _parameters(row: Row) -> str:
+    return f"{words.number(row['n_params'] / 1e6)} M parameters"
+
+
+SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
+    "rows": (
+        "epoch_s",
+        lambda row: f"an epoch takes {words.duration(row['epoch_s'])}{_tokenizing(row)}",
+    ),
+    "loader_workers": ("wait_share", _waiting),
+    "loader_queue": ("wait_share", _waiting),
+    "packing": (
+        "counted_share",
+        lambda row: f"{words.percent(row['counted_share'])} of the tokens count",
+    ),
+    "optimizer": (
+        "optimizer_state_bytes",
+        lambda row: (
+            f"{row['optimizer_state_bytes'] / row['n_params']:.2g} bytes of state per parameter"
+        ),
+    ),
+    "model_size": ("n_params", _parameters),
+    "architecture": ("n_params", _parameters),
+}
+"""By what is varied: the column that it needs, and what a row says of it."""
+
+
+def _tokenizing(row: Row) -> str:
+    made = row["prepared_s"]
+    return "" if made is None else f", tokenizing took {words.seconds(made)}"
+
+
+def note(row: Row, varied: str = "") -> str:
+    """What else is to be said of a row, as Markdown.
+
+    Args:
+        row: of the tables.
+        varied: the suite's parameter; some have a column beside the time that they are about.
+    """
+    said = []
+    reason = row["reason"] or ""
+    if len(reason) > LONGEST_REASON:
+        reason = reason[: LONGEST_REASON - 3] + "..."
+    if row["status"] != "ok":
+        said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
+    else:
+        said += [reason] if reason else []
+    column, tell = SHOWN.get(varied, ("", None))
+    if tell is not None and row[column] is not None:
+        said.append(tell(row))
+    said += [row[name] for name in ("simulated", "composed") if row[name]]
+    if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
+        said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
+    if row["disturbed_samples"]:
+        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
+    if row["mode"] == "quick":
+        said.append("quick")
+    return words.cell("; ".join(said))
