@@ -183,8 +183,7 @@ class Progress:
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
             table.add_column(column, justify=justify, no_wrap=True)
         rows = [row for row in summary.rows if row["machine"] == machine]
-        # Values of a suite without a baseline have nothing in common to be compared by.
-        compared = {planned.name for planned in suites if planned.baseline is not None}
+        compared = {planned.name: planned.baseline is not None for planned in suites}
         for ranked in _ranked(rows, compared):
             table.add_row(*ranked)
         self.console.print(table)
@@ -202,9 +201,10 @@ class Progress:
 NOT_RUN = "not run"
 
 
-def _ranked(rows: list[dict[str, Any]], suites: set[str]) -> list[list[str]]:
+def _ranked(rows: list[dict[str, Any]], suites: dict[str, bool]) -> list[list[str]]:
+    """A line for each suite; those whose values are no variations of one baseline come last."""
     ranked = []
-    for suite in suites:
+    for suite, compared in suites.items():
         mine = [row for row in rows if row["suite"] == suite]
         ok = sorted((r for r in mine if r["status"] == "ok"), key=lambda r: float(r["step_s"]))
         skipped = sum(row["status"] == "skipped" and row["reason"] != NOT_RUN for row in mine)
@@ -215,5 +215,6 @@ def _ranked(rows: list[dict[str, Any]], suites: set[str]) -> list[list[str]]:
             continue
         ends = [f"{row['value']}: {seconds(row['step_s'])}" for row in (ok[0], ok[-1])]
         ratio = ok[-1]["step_s"] / ok[0]["step_s"]
-        ranked.append((ratio, [suite, *ends, f"{ratio:.2f}x", *numbers]))
+        line = [suite, *ends, f"{ratio:.2f}x" if compared else "-", *numbers]
+        ranked.append((ratio if compared else 0.0, line))
     return [cells for _, cells in sorted(ranked, key=lambda pair: -pair[0])]

