@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,13 @@ def save(folder: Path, experiment: Experiment, weights: Weights, cap_bytes: int)
     metadata = {"experiment": json.dumps(experiment.to_json())}
     write_bytes(folder / MODEL, to_bytes(weights, metadata=metadata))
     return {"model_file": MODEL}
+
+
+def named(start: Path | None) -> dict[str, str] | None:
+    """Which saved model training goes on from: its file and SHA-256, for the record."""
+    if start is None:
+        return None
+    return {"file": str(start), "sha256": hashlib.sha256(start.read_bytes()).hexdigest()}
 
 
 def starting_weights(experiment: Experiment, start: Path | None) -> Weights:

@@ -75,6 +75,7 @@ class Worker:
         with self.phase("build_s", "building the model"):
             start = self.request.get("start")
             weights = saved.starting_weights(experiment, start and Path(start))
+            self.started_from = saved.named(start and Path(start))
             self.engine = engines.build(experiment, weights)
             self.initial = self.engine.weights()  # as the precision has them
             del weights
@@ -89,6 +90,7 @@ class Worker:
             readings=self.engine.readings(),
             phases=self.phases,
             composed=self.stepper.composed,
+            started_from=self.started_from,
             simulated=SIMULATED.get(experiment.training.precision),
             counts={
                 "n_params": shapes.n_params(experiment),

@@ -21,8 +21,9 @@ def test_what_was_asked_and_executed_passes():
 @pytest.mark.parametrize(
     ("changes", "evidence", "named"),
     [
-        ({}, {"ops": {"aten::_softmax": 4}}, "attention kernel"),
-        ({"attention_backend": "manual"}, {}, "attention kernel"),
+        ({}, {"ops": {"aten::_softmax": 4}}, "attention kernels: asked for >= 4, found 0"),
+        ({"n_layer": 5}, {}, "attention kernels: asked for >= 5, found 4"),
+        ({"attention_backend": "manual"}, {}, "attention kernels: asked for 0, found 4"),
         ({"optimizer_kernel": "foreach"}, {}, "optimizer kernel"),
         ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
         ({"activation_checkpointing": True}, {}, "computed again"),
@@ -43,6 +44,7 @@ COMPILED = HONEST | {
     "inductor_kernels": 7,
     "fused": True,
     "cache_hits": 0,
+    "cache": {"fxgraph_misses": 0},
 }
 
 
@@ -57,6 +59,11 @@ COMPILED = HONEST | {
         ({}, {"cache_hits": 1}, "from the cache"),
         ({"jit_state": "cold"}, {"cache_hits": 1}, "from the cache"),
         ({"jit_state": "warm"}, {}, "from the cache"),
+        (
+            {"jit_state": "warm"},
+            {"cache_hits": 2, "cache": {"fxgraph_misses": 1}},
+            "compiled anew",
+        ),
         ({"fusion": False}, {}, "fused operations"),
         ({}, {"fused": False}, "fused operations"),
     ],

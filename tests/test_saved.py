@@ -26,6 +26,16 @@ def test_training_goes_on_from_what_was_saved(kept):
     assert not np.array_equal(initial_weights(SMALL)["wte"], weights["wte"])
 
 
+def test_the_record_names_the_model_that_was_started_from(kept):
+    path, _ = kept
+    before = saved.named(path)
+    path.write_bytes(path.read_bytes() + b" ")
+    after = saved.named(path)
+    assert before["file"] == after["file"] == str(path)
+    assert before["sha256"] != after["sha256"]
+    assert saved.named(None) is None
+
+
 def test_a_head_of_its_own_starts_as_the_tied_one(kept):
     path, weights = kept
     found = saved.starting_weights(SMALL.but(fine_tuning="head", tied=False), path)
