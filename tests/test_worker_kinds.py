@@ -1,0 +1,95 @@
+"""Real workers on every kind of training: each proves what it did, or says why it cannot."""
+
+import json
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from cputrain import placement  # noqa: E402
+from cputrain.cell import Cell  # noqa: E402
+from cputrain.experiment import Experiment  # noqa: E402
+from cputrain.launch import CellFailed  # noqa: E402
+
+SMALL = Experiment().but(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
+
+
+def run(experiment, value="x", start=None):
+    """The record of a cell's one sample."""
+    cell = Cell("Trial", (value,), experiment, start=start)
+    cell.sample()
+    cell.settle()
+    return json.loads((cell.folder / "run.json").read_text())["workers"][-1]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"architecture": "bert", "objective": "masked_node", "vocab_size": 258},
+        {"dataset": "paths", "packing": "padded", "vocab_size": 45, "rows": None},
+        {"loader": "stream", "loader_workers": 2, "grad_accum": 2},
+        {"architecture": "moe", "dropout": 0.1, "attention_backend": "manual"},
+    ],
+    ids=str,
+)
+def test_it_trains(own_root, changes):
+    record = run(SMALL.but(**changes))
+    assert record["status"] == "ok" and record["last_loss"] < record["first_loss"]
+    assert record["trained"]["parameters_moved"] == record["trained"]["parameters"]
+    (sample,) = record["samples"]
+    assert (sample["waited_s"] > 0) == (changes.get("loader") == "stream")
+    assert record["composed"] is None
+
+
+def test_forward_changes_nothing(own_root):
+    record = run(SMALL.but(objective="forward"))
+    assert record["last_loss"] == pytest.approx(record["first_loss"], rel=1e-4)
+    assert record["trained"]["parameters_moved"] == 0
+    assert record["trained"]["steps_done"] == record["trained"]["steps_asked"] > 4
+
+
+def test_a_reckoned_step_says_so(own_root):
+    record = run(SMALL.but(grad_accum=8, micro_batches=2))
+    assert record["composed"] == "sum of 2 micro-batches x 4 and the update"
+    assert record["counts"]["tokens_per_step"] == 8 * 32
+
+
+def test_what_bf16_cannot_move_is_named_with_the_reason(own_root):
+    record = run(SMALL.but(precision="bf16"))
+    excused = record["trained"]["excused"]
+    assert excused and all(".ln_" in f".{name}" and why for name, why in excused.items())
+    products = next(c for c in record["in_force"] if c["name"] == "types of matrix products")
+    assert products["found"] == ["bf16"]
+
+
+def test_fine_tuning_goes_on_where_the_saved_model_stopped(own_root):
+    lora = SMALL.but(fine_tuning="lora")
+    missing = Cell("Trial", ("lora",), lora, start=("scratch",)).why_no_start()
+    assert "scratch/model.safetensors is not there" in missing
+    scratch = run(SMALL, "scratch")
+    record = run(lora, "lora", start=("scratch",))
+    assert record["first_loss"] == pytest.approx(scratch["last_loss"], rel=1e-4)
+    assert record["trained"]["parameters_moved"] == 4 < record["trained"]["parameters"]
+    assert record["started_from"]["file"].endswith("scratch/model.safetensors")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
+def test_a_warm_first_step_finds_what_a_cold_one_left(own_root, monkeypatch):
+    monkeypatch.setattr(placement, "COMPILED", own_root / "compiled")
+    first = SMALL.but(compile="inductor", steps=1, jit_state="cold")
+    cold, warm = run(first, "cold"), run(first.but(jit_state="warm"), "warm")
+    assert cold["evidence"]["cache_hits"] == 0 < warm["evidence"]["cache_hits"]
+    for record in (cold, warm):
+        (sample,) = record["samples"]
+        assert sample["step_s"] == [pytest.approx(record["phases"]["first_step_s"], rel=0.2)]
+        assert record["last_loss"] < record["first_loss"]
+    assert warm["phases"]["first_step_s"] < cold["phases"]["first_step_s"]
+    assert not (own_root / "compiled").exists() or not list((own_root / "compiled").iterdir())
+
+
+def test_a_start_that_was_damaged_is_a_failed_cell(own_root):
+    run(SMALL, "scratch")
+    (own_root / "output/here/Trial/scratch/model.safetensors").write_bytes(b"\x10")
+    with pytest.raises(CellFailed, match=r"model.safetensors cannot be read"):
+        run(SMALL.but(fine_tuning="full"), "full", start=("scratch",))
