@@ -18,6 +18,7 @@ def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
         return []
     found = [
         *attention(experiment, evidence["ops"]),
+        *dropout(experiment, evidence["ops"]),
         *compilation(experiment, evidence),
         *compiled_code(experiment, evidence),
         *(Check(*one) for one in evidence["precision"]),
@@ -42,6 +43,22 @@ def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
         return [same("fused attention kernels", 0, fused)]
     asked = experiment.model.n_layer
     return [Check("fused attention kernels", f">= {asked}", fused, fused >= asked)]
+
+
+def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+    """Masks drawn: for the embedding and each branch, with attention also for its weights.
+
+    Compiled code draws them in loops of its own.
+    """
+    if experiment.runtime.compile != "eager":
+        return []
+    drawn = ops.get("aten::bernoulli_", 0)
+    # Nothing is dropped in evaluation mode, which a forward pass alone is in.
+    if not experiment.model.dropout or experiment.training.objective == "forward":
+        return [same("dropout masks", 0, drawn)]
+    each = 3 if experiment.model.architecture in WITH_ATTENTION else 1
+    asked = 1 + each * experiment.model.n_layer
+    return [Check("dropout masks", f">= {asked}", drawn, drawn >= asked)]
 
 
 def compiled_code(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:

@@ -25,6 +25,12 @@ def test_what_was_asked_and_executed_passes():
         ({"n_layer": 5}, {}, "attention kernels: asked for >= 5, found 4"),
         ({"attention_backend": "manual"}, {}, "attention kernels: asked for 0, found 4"),
         ({"optimizer_kernel": "foreach"}, {}, "optimizer kernel"),
+        ({}, {"ops": FLASH | {"aten::bernoulli_": 1}}, "dropout masks: asked for 0, found 1"),
+        (
+            {"dropout": 0.1, "attention_backend": "manual"},
+            {"ops": {"aten::bernoulli_": 12}},
+            "dropout masks: asked for >= 13, found 12",
+        ),
         ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
         ({"activation_checkpointing": True}, {}, "computed again"),
         ({}, {"checkpointed": True}, "computed again"),

@@ -14,6 +14,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 INTEREST = (
     "scaled_dot_product",
     "softmax",
+    "bernoulli",
     "gelu",
     "native_layer_norm",
     "aten::addmm",
