@@ -1,15 +1,6 @@
-"""What the process is given to run on."""
+"""What the system and its libraries are told."""
 
 from cputrain import suite
-
-
-class CoreCount(suite.Suite):
-    """CPUs in the affinity mask, one thread for each physical core among them."""
-
-    values = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, "all")
-
-    def vary(self, base, value):
-        return base.but(cores=None if value == "all" else value)
 
 
 class OmpThreads(suite.Suite):
@@ -19,3 +10,107 @@ class OmpThreads(suite.Suite):
 
     def vary(self, base, value):
         return base.but(threads=None if value == "all" else value)
+
+
+class OmpWaitPolicy(suite.Suite):
+    """What OpenMP's threads do between pieces of work: spin or sleep."""
+
+    values = ("default", "active", "passive", "spin_0")
+
+    def vary(self, base, value):
+        return base.but(wait_policy=value)
+
+
+class OmpRuntime(suite.Suite):
+    """The OpenMP library: GNU's, which torch ships, or Intel's."""
+
+    values = ("libgomp", "libiomp5")
+
+    def vary(self, base, value):
+        return base.but(omp_runtime=value)
+
+
+class ThreadPinning(suite.Suite):
+    """How OpenMP's threads are bound: not, on cores close together or spread, or CPU by CPU."""
+
+    values = ("none", "close", "spread", "explicit")
+
+    def vary(self, base, value):
+        return base.but(pinning=value)
+
+
+class CpuAffinity(suite.Suite):
+    """Which CPUs: one on each core, both of half the cores, one socket, some of each socket."""
+
+    values = ("one_per_core", "siblings", "one_socket", "scattered")
+
+    @classmethod
+    def base(cls):
+        return super().base().but(affinity="one_per_core")
+
+    def vary(self, base, value):
+        return base.but(affinity=value)
+
+
+class IntraOpThreads(suite.Suite):
+    """torch.set_num_threads, beside OMP_NUM_THREADS for all cores."""
+
+    values = (1, 2, 4, 8, "all")
+
+    def vary(self, base, value):
+        return base.but(intra_op_threads=None if value == "all" else value)
+
+
+class InterOpThreads(suite.Suite):
+    """torch.set_num_interop_threads: a plain training step uses none of them."""
+
+    values = (1, 2, 4, 8, "all")
+
+    def vary(self, base, value):
+        return base.but(inter_op_threads=None if value == "all" else value)
+
+
+class MatmulBackend(suite.Suite):
+    """The library that multiplies the linear layers' matrices, by engine."""
+
+    values = ("torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn")
+
+    @classmethod
+    def base(cls):
+        return super().base().but(attention_backend="manual", matmul_backend="mkl")
+
+    def vary(self, base, value):
+        engine, _, library = value.partition("-")
+        return base.but(engine=engine, matmul_backend=library)
+
+
+class InductorCompiler(suite.Suite):
+    """The compiler of inductor's C++ and its level; the matrix products are MKL's all the same."""
+
+    values = ("g++ O3", "g++ O2", "g++ O1", "g++ O0", "clang++ O3")
+    name = "cxx"
+
+    @classmethod
+    def base(cls):
+        return super().base().but(compile="inductor", n_layer=2, cxx="g++", cxx_level="O3")
+
+    def vary(self, base, value):
+        cxx, _, level = value.partition(" ")
+        return base.but(cxx=cxx, cxx_level=level)
+
+
+class Allocator(suite.Suite):
+    """The library that hands out memory; glibc also with thresholds that keep large blocks."""
+
+    values = ("glibc", "glibc_thresholds", "jemalloc", "tcmalloc", "mimalloc")
+
+    def vary(self, base, value):
+        return base.but(allocator=value)
+
+
+class AllocatorLargeBlocks(Allocator):
+    """The same with a vocabulary of 32 000, whose logits are blocks of 33 MB."""
+
+    @classmethod
+    def base(cls):
+        return super().base().but(vocab_size=32000)

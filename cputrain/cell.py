@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import statistics
 import time
@@ -99,11 +100,7 @@ class Cell:
                 self.worker = self._launch()
                 self.record |= self.worker.ready()
                 del self.record["ready"]
-                placed = self.worker.placement
-                self.record["placement"] = {
-                    "cpus": list(placed.cpus),
-                    "threads": placed.threads,
-                }
+                self.record["placement"] = dataclasses.asdict(self.worker.placement)
             report = self.worker.sample()
             kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy", "waited_s")
             self.record["samples"].append({key: report.pop(key) for key in kept})

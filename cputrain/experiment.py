@@ -16,7 +16,8 @@ from typing import Any, Self
 from cputrain import rules
 from cputrain.fields import ExperimentError as ExperimentError
 from cputrain.fields import refuse
-from cputrain.parts import Budget, Model, Runtime, System, Training
+from cputrain.parts import Budget, Model, Runtime, Training
+from cputrain.system import System
 
 SCHEMA = 1
 """Raise it when a default below changes: identities leave defaults out."""
@@ -33,7 +34,7 @@ class Experiment:
     budget: Budget = field(default_factory=Budget)
 
     def __post_init__(self) -> None:
-        rules.check(self.model, self.training, self.runtime, self.budget)
+        rules.check(self.model, self.training, self.runtime, self.system, self.budget)
 
     def but(self, **changes: Any) -> Self:
         """The same experiment with some fields changed, whatever part they are in.

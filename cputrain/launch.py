@@ -8,6 +8,7 @@ nor its stderr, dies with it, and has a wall-clock deadline. Standard library on
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import selectors
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from cputrain import paths
+from cputrain import knobs, paths
 from cputrain.experiment import Experiment
 from cputrain.parent import dies_with_parent
 from cputrain.placement import COMPILED, environment, place
@@ -75,9 +76,13 @@ class Worker:
             env["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
             self._compiled = None if keep else folder
         tie, cpus = dies_with_parent(), self.placement.cpus
+        before_exec = knobs.before_exec(experiment)
+        command = (*knobs.command(experiment, self.placement), *command)
 
         def prepare() -> None:
             os.sched_setaffinity(0, cpus)
+            for call in before_exec:
+                call()
             tie()
 
         reading, writing = os.pipe()
@@ -105,8 +110,7 @@ class Worker:
             {
                 **request,
                 "experiment": experiment.to_json(),
-                "cpus": list(cpus),
-                "threads": self.placement.threads,
+                "placement": dataclasses.asdict(self.placement),
                 "launched": time.monotonic(),
             }
         )

@@ -1,4 +1,6 @@
-"""The five parts of an experiment and what each of their fields may be. Standard library only.
+"""The parts of an experiment and what each of their fields may be; `system` has the fifth.
+
+Standard library only.
 
 What a field means together with others is in `rules`.
 """
@@ -183,6 +185,9 @@ COMPILE = ("eager", "aot_eager", "inductor")
 ATTENTION_BACKENDS = ("sdpa", "manual")
 OPTIMIZER_KERNELS = ("default", "foreach", "fused")
 JIT_STATES = ("steady", "cold", "warm")
+MATMUL_BACKENDS = ("default", "mkl", "onednn", "openblas")
+CXX = ("default", "g++", "clang++")
+CXX_LEVELS = ("default", "O0", "O1", "O2", "O3")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +203,10 @@ class Runtime:
         attention_backend: sdpa is torch's fused kernel; manual is matmul, mask, softmax, matmul.
         optimizer_kernel: how torch's optimizer goes over the tensors.
         loss_chunk: rows of logits that exist at a time; None is all of them.
+        matmul_backend: the library that multiplies fp32 matrices of the linear layers; default
+            is what the engine was built with (torch on x86: MKL; NumPy: OpenBLAS).
+        cxx: the compiler of inductor's C++; default is inductor's own choice.
+        cxx_level: the level that it optimizes at; default is inductor's own, O3.
     """
 
     engine: str = "torch"
@@ -207,6 +216,9 @@ class Runtime:
     attention_backend: str = "sdpa"
     optimizer_kernel: str = "fused"
     loss_chunk: int | None = None
+    matmul_backend: str = "default"
+    cxx: str = "default"
+    cxx_level: str = "default"
 
     def __post_init__(self) -> None:
         one_of(self, "engine", ENGINES)
@@ -216,30 +228,9 @@ class Runtime:
         one_of(self, "attention_backend", ATTENTION_BACKENDS)
         one_of(self, "optimizer_kernel", OPTIMIZER_KERNELS)
         whole_or_none(self, "loss_chunk", 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class System:
-    """What the worker process is given.
-
-    Attributes:
-        cores: CPUs in its affinity mask, whole physical cores first; None is all allowed.
-        threads: compute threads; None is one for each physical core in the mask.
-        preload: shared libraries loaded before everything else, absolute paths.
-    """
-
-    cores: int | None = None
-    threads: int | None = None
-    preload: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        whole_or_none(self, "cores", 1)
-        whole_or_none(self, "threads", 1)
-        for path in self.preload:
-            if not isinstance(path, str) or not path.startswith("/"):
-                refuse("preload", path, "an absolute path is needed")
-            if set(path) & set(" :\n"):
-                refuse("preload", path, "the loader cannot take a path with a space or colon")
+        one_of(self, "matmul_backend", MATMUL_BACKENDS)
+        one_of(self, "cxx", CXX)
+        one_of(self, "cxx_level", CXX_LEVELS)
 
 
 @dataclass(frozen=True, kw_only=True)

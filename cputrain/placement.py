@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import knobs, paths
 from cputrain.experiment import Experiment
+from cputrain.knobs import Placement, affinity
 from cputrain.machine import cpu
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
@@ -22,32 +22,17 @@ PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "T
 """The caller's variables that a worker sees; every other one is set by the experiment or absent."""
 
 
-@dataclass(frozen=True)
-class Placement:
-    """The system part of an experiment, settled for this machine.
-
-    Attributes:
-        cpus: the affinity mask.
-        physical_cores: cores that it covers.
-        threads: compute threads.
-    """
-
-    cpus: tuple[int, ...]
-    physical_cores: int
-    threads: int
-
-
 def place(experiment: Experiment) -> Placement:
     """The affinity mask and thread count that `experiment` means here.
 
     Raises:
-        TopologyError: more CPUs are asked than this process may use.
+        TopologyError: CPUs are asked that this process may not use or the machine has not.
     """
-    topology = read_topology()
     system = experiment.system
-    cpus = topology.choose(len(topology.cpus) if system.cores is None else system.cores)
+    cpus = affinity.choose(read_topology(), system)
     cores = read_topology(allowed=cpus).physical_cores
-    return Placement(cpus, cores, system.threads or cores)
+    omp_threads = system.threads or affinity.threads(system, cpus, cores)
+    return Placement(cpus, cores, system.intra_op_threads or omp_threads, omp_threads)
 
 
 def why_not(experiment: Experiment) -> str | None:
@@ -56,6 +41,8 @@ def why_not(experiment: Experiment) -> str | None:
         place(experiment)
     except TopologyError as error:
         return str(error)
+    if (reason := knobs.why_not(experiment)) is not None:
+        return reason
     compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
     if experiment.runtime.compile == "inductor" and compiler is None:
         return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
@@ -90,7 +77,7 @@ COMPILED = paths.STATE / "compiled"
 
 def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     """The worker's whole environment: a few of the caller's variables, and the experiment's."""
-    threads = str(placement.threads)
+    threads = str(placement.omp_threads)
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     env |= {
         "OMP_NUM_THREADS": threads,
@@ -104,6 +91,6 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
         env["MKL_DYNAMIC"] = "FALSE"
-    if experiment.system.preload:
-        env["LD_PRELOAD"] = ":".join(experiment.system.preload)
-    return env
+    if preload := knobs.preload(experiment):
+        env["LD_PRELOAD"] = ":".join(preload)
+    return env | knobs.environment(experiment, placement)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cputrain.fields import refuse
 from cputrain.model.activations import is_gated
 from cputrain.parts import Budget, Model, Runtime, Training
+from cputrain.system import System
 
 BYTES = 257
 """Ids of the byte vocabulary: 256 bytes and end of text."""
@@ -20,7 +21,9 @@ GROUP = 32
 """Weights that share one scale in precision = "q4"."""
 
 
-def check(model: Model, training: Training, runtime: Runtime, budget: Budget) -> None:
+def check(
+    model: Model, training: Training, runtime: Runtime, system: System, budget: Budget
+) -> None:
     """Raise ExperimentError for the first rule that the parts break together."""
     _architecture(model)
     _without_transformer(model, training, runtime)
@@ -28,6 +31,7 @@ def check(model: Model, training: Training, runtime: Runtime, budget: Budget) ->
     _data(model, training)
     _training(model, training, runtime)
     _compile(runtime)
+    _system(runtime, system)
     _precision(model, training, runtime)
     if budget.micro_batches is not None and budget.micro_batches > training.grad_accum:
         refuse("micro_batches", budget.micro_batches, f"grad_accum = {training.grad_accum} is all")
@@ -139,6 +143,19 @@ def _compile(runtime: Runtime) -> None:
         refuse("fusion", runtime.fusion, "only compile = 'inductor' fuses")
     if runtime.jit_state != "steady" and runtime.compile != "inductor":
         refuse("jit_state", runtime.jit_state, "only compile = 'inductor' keeps compiled code")
+
+
+def _system(runtime: Runtime, system: System) -> None:
+    """Knobs that another field takes out of force."""
+    for name in ("cxx", "cxx_level"):
+        if getattr(runtime, name) != "default" and runtime.compile != "inductor":
+            refuse(name, getattr(runtime, name), "only compile = 'inductor' writes C++")
+    for name in ("intra_op_threads", "inter_op_threads"):
+        if getattr(system, name) is not None and runtime.engine != "torch":
+            rule = f"engine = {runtime.engine!r} has no such setting"
+            refuse(name, getattr(system, name), rule)
+    if system.affinity != "default" and system.cores is not None:
+        refuse("cores", system.cores, f"affinity = {system.affinity!r} says how many")
 
 
 def _precision(model: Model, training: Training, runtime: Runtime) -> None:

@@ -2,7 +2,7 @@
 
 It reads one JSON request from its standard input, then commands ({"do": "sample"},
 {"do": "finish"}), and answers on the descriptor whose number is its argument. The end
-of its input ends it. The request: experiment, cpus, threads (launch.Placement),
+of its input ends it. The request: experiment, placement (knobs.Placement),
 launched (time.monotonic at the start), folder (for the model), offline, model_cap_bytes,
 start (a saved model to start from, where there is one).
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
 
-from cputrain import executed, inforce, paths, proof, saved, timing  # noqa: E402
+from cputrain import executed, inforce, knobs, paths, proof, saved, timing  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.machine.memory import peak_resident  # noqa: E402
 from cputrain.machine.reading import Unknown  # noqa: E402
@@ -46,6 +46,8 @@ class Worker:
         self.request = request
         self.descriptor = descriptor
         self.experiment = Experiment.from_json(request["experiment"])
+        self.placement = knobs.Placement(**request["placement"])
+        self.cpus = list(self.placement.cpus)
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.first_loss: float | None = None
 
@@ -62,12 +64,13 @@ class Worker:
 
     def prepare(self) -> None:
         """Everything before the first sample; answers with the report, or raises."""
-        inforce.require([inforce.launch_mask(self.request["cpus"], LAUNCH_MASK)])
+        inforce.require([inforce.launch_mask(self.cpus, LAUNCH_MASK)])
         experiment = self.experiment
         with self.phase("import_s", "importing the engine"):
             from cputrain import engines
 
             engines.load(experiment.runtime.engine)
+            knobs.before_work(experiment, self.placement)
         with self.phase("data_s", "loading data"):
             from cputrain.data import feed
 
@@ -125,13 +128,14 @@ class Worker:
 
     def in_force(self) -> list[inforce.Check]:
         """What can be read back while the worker is warm; raises for what does not hold."""
-        experiment, asked = self.experiment, self.request["threads"]
-        self.evidence = self.engine.evidence(self.feed.first)
+        experiment, asked = self.experiment, self.placement.threads
+        self.evidence, readings = self.engine.evidence(self.feed.first), self.engine.readings()
         checks = [
-            inforce.launch_mask(self.request["cpus"], LAUNCH_MASK),
-            inforce.thread_masks(self.request["cpus"]),
-            *inforce.preloads(experiment.system.preload),
-            *inforce.threads(experiment.runtime.engine, asked, self.engine.readings()),
+            inforce.launch_mask(self.cpus, LAUNCH_MASK),
+            inforce.thread_masks(self.cpus),
+            *inforce.preloads(knobs.preload(experiment)),
+            *inforce.threads(experiment.runtime.engine, asked, readings),
+            *knobs.checks(experiment, self.placement, readings),
             *executed.checks(experiment, self.evidence),
         ]
         inforce.require(checks)
@@ -145,8 +149,8 @@ class Worker:
         self.say(phase="training")
         system = self.experiment.system
         steady = self.experiment.runtime.jit_state == "steady"
-        threads = self.request["threads"] + len(self.feed.thread_ids)
-        alone = threads <= len(self.request["cpus"])
+        threads = self.placement.threads + len(self.feed.thread_ids)
+        alone = threads <= len(self.cpus)
         best: dict[str, Any] | None = None
         for tries in range(1, MAX_TRIES + 1):
             cpu_before, before = self.cpu_time_of_computing(), noise.read()
@@ -155,7 +159,7 @@ class Worker:
             waited = self.stepper.waited_s - waited
             readings = noise.between(before, noise.read())
             busy = inforce.busy_threads(
-                self.request["threads"],
+                self.placement.threads,
                 cpu_before,
                 self.cpu_time_of_computing(),
                 exactly=system.threads is not None or system.cores is not None,
@@ -175,7 +179,7 @@ class Worker:
                 time.sleep(PAUSES_S[tries - 1])
         assert best is not None
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
-        checks = [inforce.thread_masks(self.request["cpus"])]
+        checks = [inforce.thread_masks(self.cpus)]
         # `busy` is of the last try: threads do not come and go between tries. In a first step
         # there are the compiler's beside those that compute.
         if steady:
