@@ -41,6 +41,7 @@ class JitWarmup(suite.Suite):
 
     values = ("steady", "cold", "warm")
     name = "jit_state"
+    rounds = 1  # half a minute each
 
     @classmethod
     def base(cls):

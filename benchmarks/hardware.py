@@ -15,7 +15,7 @@ class CoreCount(suite.Suite):
 class Frequency(suite.Suite):
     """Clock of the CPUs in GHz, lowest and highest set alike."""
 
-    values = (*(n / 10 for n in range(4, 64, 4)), "max")
+    values = ("min", *(n / 10 for n in range(4, 64, 4)), "max")
     name = "frequency_ghz"
 
     @classmethod
@@ -67,7 +67,7 @@ class InstructionSet(suite.Suite):
 
 
 class NumaPolicy(suite.Suite):
-    """The memory nodes that pages go to: where they are used, in turns, or all on one node."""
+    """The memory nodes that pages go to: where they are used, in turns, or with the CPUs on one."""
 
     values = ("local", "interleave", "one_node")
 

@@ -9,7 +9,9 @@ class OmpThreads(suite.Suite):
     values = (1, 2, 4, 8, 16, 32, 64, 128, "all")
 
     def vary(self, base, value):
-        return base.but(threads=None if value == "all" else value)
+        if value == "all":
+            return base
+        return base.but(threads=value, steps=10 if value < 16 else 3)
 
 
 class OmpWaitPolicy(suite.Suite):
@@ -31,7 +33,10 @@ class OmpRuntime(suite.Suite):
 
 
 class ThreadPinning(suite.Suite):
-    """How OpenMP's threads are bound: not, on cores close together or spread, or CPU by CPU."""
+    """How OpenMP's threads are bound: not, on cores close together or spread, or CPU by CPU.
+
+    With a thread on every core, as here, close and spread are the same; without SMT, explicit too.
+    """
 
     values = ("none", "close", "spread", "explicit")
 
@@ -71,7 +76,7 @@ class InterOpThreads(suite.Suite):
 
 
 class MatmulBackend(suite.Suite):
-    """The library that multiplies the linear layers' matrices, by engine."""
+    """The library that multiplies matrices in fp32: torch's linear layers, all of NumPy's."""
 
     values = ("torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn")
 
@@ -85,18 +90,25 @@ class MatmulBackend(suite.Suite):
 
 
 class InductorCompiler(suite.Suite):
-    """The compiler of inductor's C++ and its level; the matrix products are MKL's all the same."""
+    """The compiler of inductor's C++ and its level; the matrix products are MKL's all the same.
 
-    values = ("g++ O3", "g++ O2", "g++ O1", "g++ O0", "clang++ O3")
+    clang's code needs LLVM's OpenMP, so it runs on libiomp5, and g++'s too to compare it with.
+    """
+
+    values = (
+        *("g++ O3", "g++ O2", "g++ O1", "g++ O0"),
+        *("g++ O3 libiomp5", "clang++ O3 libiomp5"),
+    )
     name = "cxx"
+    rounds = 1  # half a minute each
 
     @classmethod
     def base(cls):
         return super().base().but(compile="inductor", n_layer=2, cxx="g++", cxx_level="O3")
 
     def vary(self, base, value):
-        cxx, _, level = value.partition(" ")
-        return base.but(cxx=cxx, cxx_level=level)
+        cxx, level, *runtime = value.split()
+        return base.but(cxx=cxx, cxx_level=level, omp_runtime=(*runtime, "libgomp")[0])
 
 
 class Allocator(suite.Suite):
@@ -109,7 +121,7 @@ class Allocator(suite.Suite):
 
 
 class AllocatorLargeBlocks(Allocator):
-    """The same with a vocabulary of 32 000, whose logits are blocks of 33 MB."""
+    """The library that hands out memory, with a vocabulary of 32 000: logits of 33 MB a block."""
 
     @classmethod
     def base(cls):

@@ -14,6 +14,9 @@ from typing import Any
 from cputrain import launch, paths, placement, record, saved
 from cputrain.experiment import Experiment
 from cputrain.launch import CellFailed
+from cputrain.machine.controls import wanted
+from cputrain.machine.controls.changes import Changes
+from cputrain.machine.controls.files import ControlError
 
 
 class Cell:
@@ -34,6 +37,7 @@ class Cell:
         self.suite, self.values, self.experiment = suite, values, experiment
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
+        self.changes: Changes | None = None
         self.folder = (
             paths.output_folder(record.machine(), record.mode()) / suite / paths.cell_name(values)
         )
@@ -46,8 +50,25 @@ class Cell:
             return None
         return f"{self.start} is not there to start from: run the whole suite {self.suite} first"
 
+    def _change_machine(self) -> None:
+        """Set what the experiment asks of the machine; `_close` has it put back."""
+        self.changes = wanted.changes(self.experiment)
+        if self.changes.wanted:
+            self.record["machine_changes"] = self.changes.record
+        try:
+            self.changes.apply()
+        except ControlError as error:
+            raise CellFailed("failed", str(error)) from error
+
+    def _put_back(self) -> str | None:
+        """Put back what was changed; one line about the first file that could not be."""
+        left = [] if self.changes is None else self.changes.put_back()
+        self.changes = None
+        return f"the machine is NOT as it was: {left[0]}; bench.py restore" if left else None
+
     def _launch(self) -> launch.Worker:
         """A fresh worker; for a warm start the compiled code of another one is there."""
+        self._change_machine()
         request = record.request(self.folder)
         if self.experiment.training.fine_tuning != "scratch":
             request["start"] = str(self.start)
@@ -118,6 +139,8 @@ class Cell:
         with self._failing():
             self.record |= self.worker.finish()
             del self.record["finished"]
+            if self.changes is not None and (lost := self.changes.lost()) is not None:
+                raise CellFailed("failed", lost)
         self.worker = None
         self._close("ok", None)
 
@@ -134,7 +157,9 @@ class Cell:
             raise
 
     def _close(self, status: str, reason: str | None) -> None:
-        """Write the record for the last time and say so to whoever follows."""
+        """Put the machine back, write the record for the last time, say so to whoever follows."""
+        if (left := self._put_back()) is not None:
+            status, reason = "failed", f"{reason}; {left}" if reason else left
         self.record |= {"status": status, "reason": reason}
         self.record["wall_s"] = time.monotonic() - self.started
         record.save(self.folder, self.suite, self.values, self.record)

@@ -98,11 +98,26 @@ def _parser() -> argparse.ArgumentParser:
         default=256.0,
         help="do not keep trained models larger than this (default 256)",
     )
+    run.add_argument(
+        "--library",
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="take this file for libiomp5, mkl, openblas, onednn, jemalloc, tcmalloc or "
+        "mimalloc; may be repeated",
+    )
+    run.add_argument(
+        "--allow-machine-changes",
+        action="store_true",
+        help="let cells set clock, governor, turbo and huge-page mode of the whole machine, "
+        "and put them back",
+    )
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
+    verbs.add_parser("restore", help="put back machine settings that a killed run left changed")
     parser.epilog = f"run's flags:\n{_options(run)}\n{EPILOG}"
     test = verbs.add_parser("test", help="run the project's own tests")
     test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
@@ -131,6 +146,7 @@ VERBS = {
     "export": "cputrain.exporting",
     "machine": "cputrain.machine.show",
     "doctor": "cputrain.machine.doctor",
+    "restore": "cputrain.machine.controls.restore",
     "test": "cputrain.testing",
 }
 """The module of each verb, imported when it is asked for; its `main` takes the flags."""

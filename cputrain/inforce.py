@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cputrain.machine import mapped, reading
+
 
 class NotInForce(RuntimeError):
     """A setting that does not apply: the message names it, what was asked and what was found."""
@@ -46,24 +48,32 @@ def launch_mask(asked: list[int], found: set[int]) -> Check:
 
 def thread_masks(asked: list[int]) -> Check:
     """Every thread of this process keeps inside the launch mask."""
-    outside = {}
-    for task in Path("/proc/self/task").iterdir():
-        try:
-            mask = os.sched_getaffinity(int(task.name))
-        except ProcessLookupError:
-            continue  # the thread ended while we looked
-        if not mask <= set(asked):
-            outside[task.name] = sorted(mask)
+    outside = {id: mask for id, mask in masks().items() if not set(mask) <= set(asked)}
     return Check("affinity mask of every thread", sorted(asked), outside or "inside", not outside)
 
 
-def preloads(asked: tuple[str, ...], maps: Path = Path("/proc/self/maps")) -> list[Check]:
+def unbound(asked: list[int]) -> Check:
+    """No thread of this process is bound to less than the launch mask."""
+    fewer = {id: mask for id, mask in masks().items() if set(mask) < set(asked)}
+    return Check("threads bound to fewer CPUs", "none", fewer or "none", not fewer)
+
+
+def masks() -> dict[int, list[int]]:
+    """The affinity mask of each thread of this process, by the kernel's id."""
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            found[int(task.name)] = sorted(os.sched_getaffinity(int(task.name)))
+        except ProcessLookupError:
+            continue  # it ended while we looked
+    return found
+
+
+def preloads(asked: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
     """Each preloaded library is mapped; the loader only warns where it could not load one."""
-    mapped = {line.split()[-1] for line in maps.read_text().splitlines() if "/" in line}
-    checks = []
+    there, checks = mapped.files(root) if asked else [], []
     for path in asked:
-        real = str(Path(path).resolve())
-        found = "mapped" if real in mapped or path in mapped else "not mapped"
+        found = "mapped" if {str(Path(path).resolve()), path} & {*there} else "not mapped"
         checks.append(same(f"preload of {path}", "mapped", found))
     return checks
 
@@ -72,8 +82,10 @@ def threads(engine: str, asked: int, readings: dict[str, Any]) -> list[Check]:
     """The thread counts that the engine's libraries report."""
     if engine == "torch":
         return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
-    pools = readings.get("threadpools") or []
+    pools, blas = readings.get("threadpools") or [], readings.get("blas") or {}
     found = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
+    if blas.get("path"):  # of several that are loaded, this one multiplies
+        found = [blas["threads"]]
     return [Check("BLAS threads", asked, found, bool(found) and set(found) == {asked})]
 
 

@@ -203,8 +203,9 @@ class Runtime:
         attention_backend: sdpa is torch's fused kernel; manual is matmul, mask, softmax, matmul.
         optimizer_kernel: how torch's optimizer goes over the tensors.
         loss_chunk: rows of logits that exist at a time; None is all of them.
-        matmul_backend: the library that multiplies fp32 matrices of the linear layers; default
-            is what the engine was built with (torch on x86: MKL; NumPy: OpenBLAS).
+        matmul_backend: the library that multiplies fp32 matrices (torch: of the blocks' linear
+            layers; numpy: all); default is the one it comes with (torch on x86: MKL; NumPy:
+            OpenBLAS).
         cxx: the compiler of inductor's C++; default is inductor's own choice.
         cxx_level: the level that it optimizes at; default is inductor's own, O3.
     """

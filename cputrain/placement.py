@@ -6,10 +6,9 @@ Standard library only.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
-from cputrain import knobs, paths
+from cputrain import knobs, libraries, paths
 from cputrain.experiment import Experiment
 from cputrain.knobs import Placement, affinity
 from cputrain.machine import cpu
@@ -43,9 +42,6 @@ def why_not(experiment: Experiment) -> str | None:
         return str(error)
     if (reason := knobs.why_not(experiment)) is not None:
         return reason
-    compiler = next((c for c in ("g++", "clang++", "c++") if shutil.which(c)), None)
-    if experiment.runtime.compile == "inductor" and compiler is None:
-        return "torch.compile's inductor needs a C++ compiler, and none is on PATH: install g++"
     if experiment.training.precision == "q8_torchao" and not _int8_is_exact():
         return f"torch's int8 product overflows on x86 CPUs without one of {', '.join(VNNI)}"
     need = memory_bytes(experiment).total
@@ -91,6 +87,8 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
         env["MKL_DYNAMIC"] = "FALSE"
+    if found := libraries.settled():
+        env[libraries.VARIABLE] = found  # so that the worker means the same files
     if preload := knobs.preload(experiment):
         env["LD_PRELOAD"] = ":".join(preload)
     return env | knobs.environment(experiment, placement)

@@ -1,15 +1,18 @@
-"""What a sweep needs before its first suite: asv's environment, the data, the matmul peak."""
+"""What a sweep needs before its first suite: asv's environment, the data, the machine's rates."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from cputrain import asvenv, atomic, paths, placement, plan, record
 from cputrain.errors import UsageError
-from cputrain.machine import peak
+from cputrain.machine import measure, peak, topology
+from cputrain.machine import record as machine_record
 from cputrain.model import flops
 from cputrain.progress import Progress
 
@@ -35,7 +38,7 @@ def folders() -> None:
 def everything(
     asv: asvenv.Asv, suites: list[plan.Planned], offline: bool, progress: Progress
 ) -> None:
-    """asv's environment, the data, and this machine's matmul peak."""
+    """asv's environment, the data, and this machine's rates."""
     if placement.COMPILED.exists():  # of workers that were killed with their launcher
         shutil.rmtree(placement.COMPILED)
     if not asv.python().exists():
@@ -57,28 +60,64 @@ def runnable(suites: list[plan.Planned]) -> list[plan.Cell]:
     return [cell for p in suites for cell in p.cells if cell.why_not is None]
 
 
+FIRST_S, AGAIN_S = 10.0, 7.0
+"""Seconds for measuring at a sweep's start and at its end, imports included: below 20 in all."""
+
+MEASURE_S = "CPUTRAIN_MEASURE_S"
+"""Variable with other seconds for either, for trial runs that need no good figures."""
+
+
 def measure_peak(
     machine: str, python: Path, cells: list[plan.Cell], progress: Progress, again: bool = False
 ) -> None:
-    """The matmul rates that the cells' types and thread counts reach here; the best seen are kept.
+    """Matrix products and memory bandwidth by number of threads; the best seen are kept.
 
     Args:
         machine: whose machine.json they go to.
         python: the measured stack.
         cells: what runs.
         progress: prints.
-        again: also those that are known: the best of two times is closer to the peak.
+        again: also what is known: the best of two times is closer to the peak.
     """
     path = paths.RESULT / machine / "machine.json"
-    for kind, counts in peaks_needed(cells).items():
-        known = {int(n) for n in peak.read(path).get(peak.FIELDS[kind], {})}
-        missing = [str(n) for n in sorted(counts if again else counts - known)]
-        if not missing:
-            continue
-        progress.say(f"measuring the {kind} matmul peak with {', '.join(missing)} threads")
-        words = ["cputrain.machine.peak", "--types", kind, "--threads", *missing]
-        said = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
-        peak.merge(path, json.loads(said))
+    content = machine_record.read(path)
+    wanted = tasks(cells, topology.read_topology().physical_cores)
+    known = [one for one in wanted if _is_known(one, content)]
+    missing = [one for one in wanted if one not in known]
+    todo = [*missing, *known] if again else missing
+    if not todo:
+        return
+    seconds = _seconds(AGAIN_S if again else FIRST_S)
+    progress.say(f"measuring matrix products and memory bandwidth, {seconds:.0f} s at most")
+    words = ["cputrain.machine.measure", "--seconds", str(seconds), *map(str, todo)]
+    said = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
+    machine_record.merge(path, json.loads(said))
+
+
+def _seconds(usual: float) -> float:
+    given = os.environ.get(MEASURE_S)
+    try:
+        return usual if given is None else float(given)
+    except ValueError:
+        raise UsageError(f"{MEASURE_S} = {given!r}: not a number of seconds") from None
+
+
+def _is_known(one: measure.Task, content: dict[str, Any]) -> bool:
+    return str(one.threads) in content.get(machine_record.FIELDS[one.kind], {})
+
+
+def tasks(cells: list[plan.Cell], cores: int) -> list[measure.Task]:
+    """What is measured here: what the cells need first, then every power of two and all cores.
+
+    Args:
+        cells: what runs; int8 is measured where they need it only.
+        cores: physical ones that may be used.
+    """
+    usual = sorted({*(1 << i for i in range(cores.bit_length())), cores})
+    needed = peaks_needed(cells)
+    found = [(kind, n) for kind in peak.FIELDS for n in sorted(needed.get(kind, ()))]
+    found += [(kind, n) for kind in ("bandwidth", "fp32", "bf16") for n in usual]
+    return [measure.Task(kind, n) for kind, n in dict.fromkeys(found)]
 
 
 def peaks_needed(cells: list[plan.Cell]) -> dict[str, set[int]]:

@@ -5,6 +5,7 @@ Nothing is ever adjusted to fit: what does not is refused, naming the fields.
 
 from __future__ import annotations
 
+from cputrain import rules_system
 from cputrain.fields import refuse
 from cputrain.model.activations import is_gated
 from cputrain.parts import Budget, Model, Runtime, Training
@@ -31,8 +32,8 @@ def check(
     _data(model, training)
     _training(model, training, runtime)
     _compile(runtime)
-    _system(runtime, system)
-    _precision(model, training, runtime)
+    rules_system.check(model, training, runtime, system)
+    _precision(model, training, runtime, system)
     if budget.micro_batches is not None and budget.micro_batches > training.grad_accum:
         refuse("micro_batches", budget.micro_batches, f"grad_accum = {training.grad_accum} is all")
     if runtime.engine == "numpy":
@@ -145,20 +146,10 @@ def _compile(runtime: Runtime) -> None:
         refuse("jit_state", runtime.jit_state, "only compile = 'inductor' keeps compiled code")
 
 
-def _system(runtime: Runtime, system: System) -> None:
-    """Knobs that another field takes out of force."""
-    for name in ("cxx", "cxx_level"):
-        if getattr(runtime, name) != "default" and runtime.compile != "inductor":
-            refuse(name, getattr(runtime, name), "only compile = 'inductor' writes C++")
-    for name in ("intra_op_threads", "inter_op_threads"):
-        if getattr(system, name) is not None and runtime.engine != "torch":
-            rule = f"engine = {runtime.engine!r} has no such setting"
-            refuse(name, getattr(system, name), rule)
-    if system.affinity != "default" and system.cores is not None:
-        refuse("cores", system.cores, f"affinity = {system.affinity!r} says how many")
-
-
-def _precision(model: Model, training: Training, runtime: Runtime) -> None:
+def _precision(model: Model, training: Training, runtime: Runtime, system: System) -> None:
+    if training.precision == "q8_torchao" and system.instruction_set != "native":
+        rule = "precision = 'q8_torchao' adds wrongly without VNNI, which only native has"
+        refuse("instruction_set", system.instruction_set, rule)
     if training.precision == "q8_torchao" and runtime.compile != "eager":
         rule = "precision = 'q8_torchao' cannot be captured as one graph: 'eager' is needed"
         refuse("compile", runtime.compile, rule)

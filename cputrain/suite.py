@@ -57,7 +57,7 @@ class Suite:
         changed = {
             name
             for value in cls.values
-            for name, now in cls().experiment(value).flat().items()
+            for name, now in cls()._varied(value).flat().items()
             if now != base[name] and PART_OF[name] != "budget"
         }
         in_words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
@@ -83,17 +83,20 @@ class Suite:
         Raises:
             ExperimentError: a value that cannot be, with the suite's name.
         """
-        base = self.base()
-        try:
-            varied = self.vary(base, *values)
-        except ExperimentError as error:
-            value = ", ".join(map(repr, values))
-            raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
+        base, varied = self.base(), self._varied(*values)
         if varied.budget != base.budget:
             return varied
         work = flops.flops_per_step(varied).total / flops.flops_per_step(Experiment()).total
         steps = min(base.budget.steps, max(1, round(base.budget.steps / work)))
         return varied.but(steps=steps)
+
+    def _varied(self, *values: Any) -> Experiment:
+        """What `vary` says. Its steps are not settled: that takes a count of FLOPs."""
+        try:
+            return self.vary(self.base(), *values)
+        except ExperimentError as error:
+            value = ", ".join(map(repr, values))
+            raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
 
     def setup(self, *values: Any) -> None:
         """asv's, before every sample: raises NotImplementedError where this machine can't."""

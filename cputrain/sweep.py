@@ -13,8 +13,11 @@ import uuid
 from types import FrameType
 from typing import Any, NoReturn
 
-from cputrain import asvenv, lock, paths, plan, prepare, record, safekeeping
+from cputrain import asvenv, libraries, lock, paths, plan, prepare, record, safekeeping
 from cputrain.errors import RunError
+from cputrain.machine.controls import journal, leftover
+from cputrain.machine.controls.files import ALLOW
+from cputrain.machine.controls.promise import Promise
 from cputrain.progress import Progress
 from cputrain.state import State
 
@@ -31,6 +34,7 @@ class Sweep:
         state: how far it is.
         progress: prints.
         env: what the workers' side is told, as environment variables.
+        promise: what is changed on the machine meanwhile.
     """
 
     def __init__(
@@ -41,9 +45,10 @@ class Sweep:
         state: State,
         progress: Progress,
         env: dict[str, str],
+        promise: Promise,
     ) -> None:
         self.asv, self.suites, self.rounds = asv, suites, rounds
-        self.state, self.progress = state, progress
+        self.state, self.progress, self.promise = state, progress, promise
         self.events = paths.STATE / "events.jsonl"
         self.env = {
             **env,
@@ -99,6 +104,9 @@ class Sweep:
             self._follow(events)
         status, self.process = self.process.returncode, None
         self.progress.suite_done()
+        kept, line = self.promise.kept(planned.name)
+        self.progress.failed += not kept
+        self.progress.say(line or "")
         if status not in (0, 2):  # 2: some cell failed, and asv has said so in its results
             raise RunError(f"asv stopped in {planned.name}: {self.asv.log_tail(planned.name)}")
 
@@ -119,7 +127,10 @@ def _wanted(
     """What makes two sweeps the same one."""
     commit, dirty = record.commit()
     cells = {p.name: [c.experiment.identity for c in p.cells] for p in suites}
-    return {"commit": commit, "dirty": dirty, "bench": args.bench, "rounds": rounds, "cells": cells}
+    wanted = {"commit": commit, "dirty": dirty, "bench": args.bench, "rounds": rounds}
+    given = os.environ.get(libraries.VARIABLE, "")
+    changes = args.allow_machine_changes
+    return {**wanted, "machine_changes": changes, "libraries": given, "cells": cells}
 
 
 def main(args: argparse.Namespace) -> int:
@@ -127,14 +138,19 @@ def main(args: argparse.Namespace) -> int:
     from cputrain import exporting
     from cputrain.machine import registry
 
+    if given := libraries.given(args.library):
+        os.environ[libraries.VARIABLE] = given
     mode = "quick" if args.quick else "full"
+    os.environ[ALLOW] = "1" if args.allow_machine_changes else "0"
     rounds = args.rounds or (1 if args.quick else None)
+    progress = Progress(rounds)
+    held = lock.hold()
+    for line in leftover.put_back(journal.path()) or []:
+        progress.say(f"left over from an earlier run: {line}")
     suites = plan.choose(plan.discover(), args.bench, args.quick)
     prepare.folders()
-    held = lock.hold()
     registered = registry.register()
     machine = registered.name
-    progress = Progress(rounds)
     progress.say(registered.note or "")
     asv = asvenv.Asv(mode, machine)
     state = State.open(
@@ -148,17 +164,21 @@ def main(args: argparse.Namespace) -> int:
             f"going on where the last run stopped: {len(state.done)} of {len(suites)} suites are "
             "done (--fresh starts over)"
         )
+    promise = Promise(todo)
+    progress.say(promise.line() or "")
     until = time.monotonic() + 60 * args.budget if args.budget else None
     env = {
         "CPUTRAIN_OFFLINE": "1" if args.offline else "0",
         "CPUTRAIN_MODEL_CAP": str(int(args.model_cap * 1e6)),
     }
     state.save()
-    sweep = Sweep(asv, suites, rounds, state, progress, env)
+    sweep = Sweep(asv, suites, rounds, state, progress, env, promise)
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         sweep.stop()
         progress.close()
+        if (line := leftover.wait(journal.path())) is not None:
+            print(f"bench.py: {line}", file=sys.stderr)
         print("bench.py: stopped; what is done is kept, the next run goes on", file=sys.stderr)
         os._exit(128 + number)
 

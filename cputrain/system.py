@@ -22,8 +22,8 @@ ENERGY_PREFERENCES = (
     *("as_found", "performance", "balance_performance", "balance_power", "power"),
 )
 TURBO = ("as_found", "on", "off")
-MAX = "max"
-"""frequency_ghz: the highest that the CPUs may run at."""
+MIN, MAX = "min", "max"
+"""frequency_ghz: the lowest and the highest that each of the CPUs can be set to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,8 @@ class System:
             and pages of the first node).
         huge_pages: transparent huge pages: default (as the machine has them), never, madvise
             (the allocator asks for them), always.
-        frequency_ghz: lowest and highest clock of the mask's CPUs, GHz or "max"; None leaves it.
+        frequency_ghz: lowest and highest clock of the mask's CPUs, GHz, "min" or "max"; None
+            leaves it.
         governor, energy_preference, turbo: of cpufreq; as_found leaves them.
     """
 
@@ -76,7 +77,9 @@ class System:
             whole_or_none(self, name, 1)
         for name, allowed in NAMES.items():
             one_of(self, name, allowed)
-        if self.frequency_ghz not in (None, MAX):
+        if isinstance(self.frequency_ghz, str):
+            one_of(self, "frequency_ghz", (MIN, MAX))
+        elif self.frequency_ghz is not None:
             real(self, "frequency_ghz", 0.1, 10.0)
         for path in self.preload:
             if not isinstance(path, str) or not path.startswith("/"):

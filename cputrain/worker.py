@@ -24,17 +24,14 @@ LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
 
 from cputrain import executed, inforce, knobs, paths, proof, saved, timing  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
+from cputrain.machine import state as machine_state  # noqa: E402
 from cputrain.machine.memory import peak_resident  # noqa: E402
 from cputrain.machine.reading import Unknown  # noqa: E402
 from cputrain.model import flops, memory, shapes  # noqa: E402
 from cputrain.parts import SIMULATED  # noqa: E402
+from cputrain.sampling import Sampler  # noqa: E402
 from cputrain.stepper import Stepper  # noqa: E402
 
-MAX_TRIES = 3
-PAUSES_S = (1.0, 4.0)
-"""Waits before a sample is repeated, so that a short disturbance is over by then."""
-DISTURBED_SHARE = 0.05
-"""Run-queue delay over wall time from which a sample counts as disturbed."""
 STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first step, for the loss to fall."""
 
@@ -83,6 +80,7 @@ class Worker:
             self.initial = self.engine.weights()  # as the precision has them
             del weights
         self.stepper = Stepper(experiment, self.engine, self.feed)
+        self.sampler = Sampler(experiment, self.placement, self.stepper, self.feed)
         if experiment.runtime.compile == "eager":
             self.first_loss = self.engine.loss(self.feed.first)
         report = {} if experiment.runtime.jit_state != "steady" else self.warm_up()
@@ -91,6 +89,7 @@ class Worker:
             ready=True,
             **report,
             readings=self.engine.readings(),
+            state=machine_state.read(self.cpus),
             phases=self.phases,
             composed=self.stepper.composed,
             started_from=self.started_from,
@@ -129,7 +128,8 @@ class Worker:
     def in_force(self) -> list[inforce.Check]:
         """What can be read back while the worker is warm; raises for what does not hold."""
         experiment, asked = self.experiment, self.placement.threads
-        self.evidence, readings = self.engine.evidence(self.feed.first), self.engine.readings()
+        readings = self.engine.readings()  # first, as oneDNN tells of itself but once
+        self.evidence = self.engine.evidence(self.feed.first)
         checks = [
             inforce.launch_mask(self.cpus, LAUNCH_MASK),
             inforce.thread_masks(self.cpus),
@@ -142,57 +142,13 @@ class Worker:
         return checks
 
     def sample(self) -> None:
-        """One sample: repeated while disturbed, at most MAX_TRIES times; answers with it."""
+        """One sample; answers with it."""
         from cputrain import gates
-        from cputrain.machine import noise
 
         self.say(phase="training")
-        system = self.experiment.system
-        steady = self.experiment.runtime.jit_state == "steady"
-        threads = self.placement.threads + len(self.feed.thread_ids)
-        alone = threads <= len(self.cpus)
-        best: dict[str, Any] | None = None
-        for tries in range(1, MAX_TRIES + 1):
-            cpu_before, before = self.cpu_time_of_computing(), noise.read()
-            waited = self.stepper.waited_s
-            step_s = self.stepper.train(self.experiment.budget.steps)
-            waited = self.stepper.waited_s - waited
-            readings = noise.between(before, noise.read())
-            busy = inforce.busy_threads(
-                self.placement.threads,
-                cpu_before,
-                self.cpu_time_of_computing(),
-                exactly=system.threads is not None or system.cores is not None,
-            )
-            share = readings["run_queue_share"]
-            # More threads than CPUs wait for one another: that is the experiment's own doing.
-            disturbed = alone and share is not None and share > DISTURBED_SHARE
-            disturbed = disturbed or bool(readings["throttled_s"])
-            calmer = best is None or (share or 0) < (best["noise"]["run_queue_share"] or 0)
-            if calmer or not disturbed:
-                loss = self.stepper.losses[-len(step_s) :]
-                best = {"step_s": step_s, "loss": loss, "noise": readings, "disturbed": disturbed}
-                best |= {"busy": busy.to_json(), "waited_s": waited}
-            if not disturbed or not steady:  # a first step is there once only
-                break
-            if tries < MAX_TRIES:
-                time.sleep(PAUSES_S[tries - 1])
-        assert best is not None
+        sample = self.sampler.take()
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
-        checks = [inforce.thread_masks(self.cpus)]
-        # `busy` is of the last try: threads do not come and go between tries. In a first step
-        # there are the compiler's beside those that compute.
-        if steady:
-            checks.append(busy)
-        inforce.require(checks)
-        self.say(**best, tries=tries, **peak_memory(), **self.so_far())
-
-    def cpu_time_of_computing(self) -> dict[int, int]:
-        """Nanoseconds of CPU time by thread, without those of a streaming loader."""
-        from cputrain.machine import noise
-
-        loading = set(self.feed.thread_ids)
-        return {k: ns for k, ns in noise.cpu_time_by_thread().items() if k not in loading}
+        self.say(**sample, **peak_memory(), **self.so_far())
 
     def so_far(self) -> dict[str, Any]:
         """What a record holds at any time."""

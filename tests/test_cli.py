@@ -39,7 +39,9 @@ def test_help_names_every_verb(capsys):
         cli.parse(["--help"])
     assert caught.value.code == 0
     shown = capsys.readouterr().out
-    assert all(v in shown for v in ("run", "list", "export", "machine", "doctor", "test"))
+    assert all(
+        v in shown for v in ("run", "list", "export", "machine", "doctor", "restore", "test")
+    )
 
 
 HEAVY = """

@@ -33,13 +33,36 @@ def test_a_thread_outside_the_mask_is_found():
         stray.join()
 
 
+@pytest.mark.skipif(len(MASK) < 2, reason="needs two CPUs")
+def test_a_thread_on_fewer_cpus_is_found():
+    inforce.require([inforce.unbound(MASK)])
+    stop, bound = threading.Event(), threading.Event()
+
+    def narrow():
+        os.sched_setaffinity(0, MASK[:1])
+        bound.set()
+        stop.wait()
+
+    thread = threading.Thread(target=narrow)
+    thread.start()
+    bound.wait()
+    try:
+        inforce.require([inforce.thread_masks(MASK)])
+        fails(inforce.unbound(MASK))
+        assert inforce.masks()[thread.native_id] == MASK[:1]
+    finally:
+        stop.set()
+        thread.join()
+
+
 def test_a_preload_that_is_not_mapped_is_found(tmp_path):
-    maps = tmp_path / "maps"
+    maps = tmp_path / "proc/self/maps"
+    maps.parent.mkdir(parents=True)
     maps.write_text(
         "7f0-7f1 r-xp 00000000 fe:00 12  /usr/lib/libjemalloc.so.2\n7f2-7f3 rw-p 0 0 0 \n"
     )
-    inforce.require(inforce.preloads(("/usr/lib/libjemalloc.so.2",), maps))
-    (check,) = inforce.preloads(("/usr/lib/libtcmalloc.so.4",), maps)
+    inforce.require(inforce.preloads(("/usr/lib/libjemalloc.so.2",), tmp_path))
+    (check,) = inforce.preloads(("/usr/lib/libtcmalloc.so.4",), tmp_path)
     fails(check)
 
 
@@ -51,11 +74,24 @@ def test_a_preload_that_is_not_mapped_is_found(tmp_path):
         ("numpy", {"threadpools": [{"user_api": "blas", "num_threads": 1}]}),
         ("numpy", {"threadpools": []}),
         ("numpy", {"threadpools": [{"user_api": "openmp", "num_threads": 2}]}),
+        (
+            "numpy",
+            {
+                "threadpools": [{"user_api": "blas", "num_threads": 2}],
+                "blas": {"path": "/lib/libmkl_rt.so", "threads": 1},
+            },
+        ),
     ],
 )
 def test_a_thread_count_not_in_force_is_found(engine, readings):
     (check,) = inforce.threads(engine, 2, readings)
     fails(check)
+
+
+def test_the_threads_of_the_library_that_multiplies_are_the_ones_that_count():
+    pools = [{"user_api": "blas", "num_threads": n} for n in (1, 2)]
+    blas = {"path": "/lib/libmkl_rt.so", "threads": 2}
+    inforce.require(inforce.threads("numpy", 2, {"threadpools": pools, "blas": blas}))
 
 
 def test_threads_that_did_not_work_are_found():

@@ -4,6 +4,7 @@ import pytest
 
 from cputrain.experiment import Experiment, ExperimentError
 
+NUMPY = {"engine": "numpy", "attention_backend": "manual"}
 BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
 
 
@@ -50,6 +51,30 @@ BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
         ({"fusion": False}, ["fusion = False", "inductor"]),
         ({"jit_state": "warm"}, ["jit_state = 'warm'", "inductor"]),
         ({"grad_accum": 2, "micro_batches": 3}, ["micro_batches = 3", "grad_accum = 2"]),
+        ({"affinity": "siblings", "cores": 2}, ["cores = 2", "'siblings'"]),
+        ({"cxx": "g++"}, ["cxx = 'g++'", "inductor"]),
+        ({"compile": "inductor", "cxx": "clang++"}, ["cxx = 'clang++'", "libiomp5"]),
+        (
+            {"precision": "q8_torchao", "instruction_set": "avx2"},
+            ["instruction_set = 'avx2'", "q8_torchao", "VNNI"],
+        ),
+        ({"numa_policy": "one_node", "affinity": "scattered"}, ["'scattered'", "one node"]),
+        ({"huge_pages": "madvise", "allocator": "jemalloc"}, ["'madvise'", "glibc", "jemalloc"]),
+        ({**NUMPY, "pinning": "close"}, ["pinning = 'close'", "numpy", "no OpenMP"]),
+        ({**NUMPY, "wait_policy": "active"}, ["wait_policy = 'active'", "numpy", "no OpenMP"]),
+        ({**NUMPY, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "no OpenMP"]),
+        (
+            {"pinning": "spread", "loader": "stream", "loader_workers": 1},
+            ["loader_workers = 1", "pinning = 'spread'"],
+        ),
+        ({"matmul_backend": "openblas"}, ["matmul_backend = 'openblas'", "torch", "onednn"]),
+        ({"matmul_backend": "mkl", "precision": "bf16"}, ["precision = 'bf16'", "'mkl'", "fp32"]),
+        ({"matmul_backend": "onednn", "precision": "q4"}, ["precision = 'q4'", "fp32"]),
+        ({"matmul_backend": "mkl", "architecture": "lstm"}, ["'lstm'", "matmul_backend = 'mkl'"]),
+        (
+            {"matmul_backend": "onednn", "compile": "inductor"},
+            ["compile = 'inductor'", "matmul_backend = 'onednn'"],
+        ),
         ({"engine": "numpy"}, ["attention_backend = 'sdpa'", "numpy"]),
         ({"engine": "numpy", "attention_backend": "manual", "precision": "bf16"}, ["bf16"]),
     ],
@@ -72,5 +97,11 @@ def test_what_the_rules_leave_is_allowed():
         {"fine_tuning": "head", "tied": False},
         {"dropout": 0.1, "attention_backend": "manual"},
         {"loader": "stream", "loader_workers": 4},
+        {"pinning": "close", "loader": "stream"},
+        {"matmul_backend": "mkl", "compile": "inductor"},
+        {"matmul_backend": "onednn", "fine_tuning": "lora"},
+        {**NUMPY, "matmul_backend": "openblas"},
+        {"compile": "inductor", "cxx": "clang++", "omp_runtime": "libiomp5"},
+        {"precision": "q8", "instruction_set": "avx2"},
     ):
         Experiment().but(**changes)

@@ -1,5 +1,7 @@
+import cProfile
 import importlib
 import itertools
+import pstats
 import sys
 
 import pytest
@@ -26,6 +28,24 @@ def test_a_variable_is_one_class_of_a_few_lines():
 
     assert MlpRatio.params == [[2, 3, 4]] and MlpRatio.param_names == ["mlp_ratio"]
     assert MlpRatio().experiment(4) == Experiment()
+
+
+def test_to_declare_a_suite_counts_no_flops():
+    """asv imports a file of suites for every cell."""
+    with cProfile.Profile() as profile:
+
+        class Deep(suite.Suite):
+            """Deep."""
+
+            values = (8, 16, 32)
+
+            def vary(self, base, value):
+                return base.but(n_layer=value)
+
+    called = {function for _, _, function in pstats.Stats(profile).stats}
+    assert Deep.param_names == ["n_layer"]
+    assert "vary" in called and "flops_per_step" not in called
+    assert Deep().experiment(32).budget.steps < Experiment().budget.steps
 
 
 def test_two_variables_are_two_tuples():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, check_weights, numpy_products
 from cputrain.engines.numpy_adamw import AdamW
 from cputrain.engines.numpy_gpt import NumpyGpt
 from cputrain.experiment import Experiment
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class NumpyEngine:
-    """See `cputrain.engines.Engine`. Matrix products run on NumPy's BLAS, the rest on one thread.
+    """See `cputrain.engines.Engine`. The rest than matrix products runs on one thread.
 
     Args:
         experiment: the sizes and AdamW's settings.
@@ -33,7 +33,8 @@ class NumpyEngine:
     def __init__(
         self, experiment: Experiment, weights: Weights, dtype: DTypeLike = np.float32
     ) -> None:
-        self._gpt = NumpyGpt(experiment, dtype)
+        self._multiply = numpy_products.of(experiment, dtype)
+        self._gpt = NumpyGpt(experiment, dtype, self._multiply)
         self.load_weights(weights)
         self._optimizer = AdamW(self._gpt.flat_weights, experiment.training)
         self._sum: ndarray | None = None
@@ -112,15 +113,23 @@ class NumpyEngine:
         return {"numpy": np.__version__}
 
     def readings(self) -> dict[str, Any]:
-        """The thread pools of the loaded libraries, and the instruction sets NumPy found."""
+        """The thread pools of the loaded libraries, the one that multiplies, NumPy's SIMD."""
         from threadpoolctl import threadpool_info
 
-        simd = np.show_config(mode="dicts")["SIMD Extensions"]
-        return {"threadpools": threadpool_info(), "simd": simd.get("found", [])}
+        pools = threadpool_info()
+        return {
+            "threadpools": pools,
+            "blas": numpy_products.described(self._multiply, pools),
+            "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
+        }
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
-        """Nothing: what runs is what this file says."""
-        return {"ops": {}}
+        """products_by_library: those of one forward and backward pass, where one was chosen."""
+        if not isinstance(self._multiply, numpy_products.Products):
+            return {"ops": {}}  # what runs is what this file says
+        with self._multiply.library.watched() as counted:
+            self._forward_backward(batch)
+        return {"ops": {}, "products_by_library": counted}
 
 
 def build(experiment: Experiment, weights: Weights) -> NumpyEngine:

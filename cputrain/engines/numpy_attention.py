@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
 
 from cputrain.engines import numpy_ops as ops
 from cputrain.experiment import Experiment
+
+if TYPE_CHECKING:
+    from cputrain.engines.numpy_products import Multiply
 
 
 def outside(attention: str, window: int, length: int) -> ndarray:
@@ -37,9 +41,13 @@ class Attention:
     Args:
         experiment: the sizes.
         dtype: of all arrays.
+        multiply: np.matmul, or what stands in for it.
     """
 
-    def __init__(self, experiment: Experiment, dtype: np.dtype) -> None:
+    def __init__(
+        self, experiment: Experiment, dtype: np.dtype, multiply: Multiply = np.matmul
+    ) -> None:
+        self._multiply = multiply
         model, training = experiment.model, experiment.training
         self._batch, self._length = training.batch_size, training.seq_len
         self._heads, self._shared = model.kv_heads, model.n_head // model.kv_heads
@@ -65,11 +73,11 @@ class Attention:
         """
         q, k, v = self._parts(qkv)
         q *= self._scale
-        np.matmul(q, k.swapaxes(3, 4), out=p)
+        self._multiply(q, k.swapaxes(3, 4), out=p)
         if self._hidden is not None:
             p += self._hidden
         ops.causal_softmax(p.reshape(-1, self._length, self._length))
-        np.matmul(p, v, out=self._split(y, self._shared))
+        self._multiply(p, v, out=self._split(y, self._shared))
 
     def backward(
         self, dy: ndarray, y: ndarray, qkv: ndarray, p: ndarray, ds: ndarray, dqkv: ndarray
@@ -86,11 +94,11 @@ class Attention:
         dq, dk, dv = self._parts(dqkv)
         heads, old = self._split(dy, self._shared), self._split(y, self._shared)
         self._over_sharing(p.swapaxes(3, 4), heads, dv)
-        np.matmul(heads, v.swapaxes(3, 4), out=ds)
+        self._multiply(heads, v.swapaxes(3, 4), out=ds)
         along = np.einsum("bkstd,bkstd->bkst", heads, old)
         square = (-1, self._length, self._length)
         ops.softmax_backward(ds.reshape(square), p.reshape(square), along.reshape(square[:2]))
-        np.matmul(ds, k, out=dq)
+        self._multiply(ds, k, out=dq)
         dq *= self._scale
         self._over_sharing(ds.swapaxes(3, 4), q, dk)  # q has been scaled in the forward pass
 
@@ -109,10 +117,9 @@ class Attention:
         )
         return self._split(q, self._shared), self._split(k, 1), self._split(v, 1)
 
-    @staticmethod
-    def _over_sharing(a: ndarray, b: ndarray, out: ndarray) -> None:
+    def _over_sharing(self, a: ndarray, b: ndarray, out: ndarray) -> None:
         """out = a @ b, summed over the query heads that share a key head."""
         if a.shape[2] == 1:
-            np.matmul(a, b, out=out)
+            self._multiply(a, b, out=out)
         else:
-            np.sum(np.matmul(a, b), axis=2, keepdims=True, out=out)
+            np.sum(self._multiply(a, b), axis=2, keepdims=True, out=out)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from cputrain.data.batches import Batch
+    from cputrain.engines.numpy_products import Multiply
 
 ALIGN = 16
 """Elements to which each tensor starts aligned in its flat array."""
@@ -27,6 +28,11 @@ ALIGN = 16
 
 class NumpyGpt:
     """Weights, gradients and working arrays of one model.
+
+    Args:
+        experiment: the sizes.
+        dtype: of all arrays.
+        multiply: np.matmul, or what stands in for it.
 
     Raises:
         EngineError: an activation that this engine does not have.
@@ -36,7 +42,10 @@ class NumpyGpt:
         flat_weights, flat_gradients: all tensors one after the other, gaps filled with 0.
     """
 
-    def __init__(self, experiment: Experiment, dtype: DTypeLike) -> None:
+    def __init__(
+        self, experiment: Experiment, dtype: DTypeLike, multiply: Multiply = np.matmul
+    ) -> None:
+        self._multiply = multiply
         self._model, training = experiment.model, experiment.training
         self._batch, self._length = training.batch_size, training.seq_len
         self._dtype = np.dtype(dtype)
@@ -56,7 +65,7 @@ class NumpyGpt:
         self._arrays: dict[str, ndarray] = {}
         model, rows = self._model, self._batch * self._length
         self._head = "wte" if model.tied else "head.weight"
-        self._heads = Attention(experiment, self._dtype)
+        self._heads = Attention(experiment, self._dtype, multiply)
         self._activations = [
             Activation(model.activation, rows, model.hidden, self._dtype)
             for _ in range(model.n_layer)
@@ -78,15 +87,15 @@ class NumpyGpt:
             self._linear(self._norm(x, f"h.{i}.ln_2"), f"h.{i}.mlp.fc", before)
             x += self._linear(activation.forward(before), f"h.{i}.mlp.proj", branch)
         logits = self._array("logits", rows, self._model.vocab_size)
-        np.matmul(self._norm(x, "ln_f"), self.weights[self._head].T, out=logits)
+        self._multiply(self._norm(x, "ln_f"), self.weights[self._head].T, out=logits)
         return ops.cross_entropy(logits, batch.targets.reshape(-1), IGNORE)
 
     def backward(self, batch: Batch) -> None:
         """All gradients, from what the forward pass left."""
         dlogits = self._arrays["logits"]
         rows, width = self._arrays["x"].shape
-        np.matmul(dlogits.T, self._arrays["ln_f.y"], out=self.gradients[self._head])
-        dx = np.matmul(dlogits, self.weights[self._head], out=self._array("d.x", rows, width))
+        self._multiply(dlogits.T, self._arrays["ln_f.y"], out=self.gradients[self._head])
+        dx = self._multiply(dlogits, self.weights[self._head], out=self._array("d.x", rows, width))
         self._norm_backward(dx, "ln_f")
         branch, before = self._arrays["branch"], self._arrays["before"]
         gated = before.shape[1] != self._model.hidden
@@ -125,15 +134,15 @@ class NumpyGpt:
 
     def _linear(self, x: ndarray, layer: str, out: ndarray) -> ndarray:
         """out = x @ weight.T + bias."""
-        np.matmul(x, self.weights[f"{layer}.weight"].T, out=out)
+        self._multiply(x, self.weights[f"{layer}.weight"].T, out=out)
         out += self.weights[f"{layer}.bias"]
         return out
 
     def _linear_backward(self, dy: ndarray, x: ndarray, layer: str, dx: ndarray) -> ndarray:
         """Write the gradients of the layer and of its input x."""
-        np.matmul(dy.T, x, out=self.gradients[f"{layer}.weight"])
+        self._multiply(dy.T, x, out=self.gradients[f"{layer}.weight"])
         np.sum(dy, axis=0, out=self.gradients[f"{layer}.bias"])
-        return np.matmul(dy, self.weights[f"{layer}.weight"], out=dx)
+        return self._multiply(dy, self.weights[f"{layer}.weight"], out=dx)
 
     def _norm(self, x: ndarray, layer: str) -> ndarray:
         """Layer norm; keeps what its backward pass needs."""

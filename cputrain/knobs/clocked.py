@@ -1,9 +1,94 @@
-"""Clock, governor and turbo, which are changed on the machine."""
+"""Clock, governor, energy preference and turbo, which are changed on the machine."""
 
 from __future__ import annotations
 
-from cputrain.knobs.knob import Knob
+import os
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from cputrain.inforce import Check, same
+from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine import clock
+from cputrain.machine.controls import wanted
+from cputrain.machine.controls.files import MACHINE_ROOT, Files, machine_root
+from cputrain.machine.controls.frequency import HIGH, LOW, Frequency
+from cputrain.machine.controls.turbo import Turbo
+from cputrain.machine.reading import ROOT, Unknown
+
+if TYPE_CHECKING:
+    from cputrain.experiment import Experiment
+
+CLOSE = 0.05
+"""Relative difference from the asked clock up to which it is in force."""
+READINGS = 5
 
 
 class Clocked(Knob):
-    """Clock, governor and turbo, which are changed on the machine."""
+    """Clock, governor, energy preference and turbo, which are changed on the machine.
+
+    `cell.Cell` has them set before it starts the worker, and put back when that has ended.
+    """
+
+    def why_not(self, experiment: Experiment) -> str | None:
+        return wanted.why_not(experiment)
+
+    def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
+        """Where the worker reads back, in a trial on a made tree."""
+        made = os.environ.get(MACHINE_ROOT)
+        changed = made and wanted.controls(experiment.system, Files(), placement.cpus)
+        return {MACHINE_ROOT: made} if made and changed else {}
+
+    def checks(
+        self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
+    ) -> list[Check]:
+        files = Files(machine_root())
+        found: list[Check] = []
+        for control, value in wanted.controls(experiment.system, files, placement.cpus):
+            if isinstance(control, Turbo):
+                found.append(same("turbo", value, control.state()))
+            elif isinstance(control, Frequency):
+                found += limits(control, value)
+                if files.root == ROOT:  # a made tree says nothing about the real clock
+                    found += observed(control, value)
+            elif control.name != "huge_pages":  # knobs.huge_pages shows those in force
+                now = sorted(set(control.read().values()))
+                found.append(Check(control.label, value, ", ".join(now), now == [value]))
+        return found
+
+
+def limits(control: Frequency, value: str) -> list[Check]:
+    """Both limits of every policy, as the kernel has them."""
+    now, asked = control.read(), control.asked(value)
+    checks = []
+    for end in (LOW, HIGH):
+        names = [name for name in asked if name.endswith(end)]
+        wrong = {name: now.get(name) for name in names if now.get(name) != asked[name]}
+        ghz = " to ".join(dict.fromkeys(f"{ghz:g}" for ghz in control.ghz(value)))
+        checks.append(Check(f"{end}, {ghz} GHz", "as asked", wrong or "as asked", not wrong))
+    return checks
+
+
+def observed(control: Frequency, value: str) -> list[Check]:
+    """The observed clock, an estimate, held against the clock that was asked for.
+
+    Within 5 % of it, up to the nominal clock and wherever turbo is off. A clock above the nominal
+    one is a limit: how much of it is reached depends on heat, power and busy cores, so there the
+    observed one has to lie between the nominal and it. Of "max" only the limits can be checked:
+    the kernel may not know how far turbo goes. So it is where the clock cannot be observed.
+    """
+    if value == "max":
+        return []
+    try:
+        found = statistics.median(clock.observed_ghz() for _ in range(READINGS))
+    except Unknown:
+        return []
+    low, high = control.ghz(value)
+    nominal = control.nominal_ghz()
+    name = "observed clock, GHz (an estimate)"
+    if control.has_turbo() and (nominal is None or high > nominal):
+        low = control.lowest_ghz() if nominal is None else min(low, nominal)
+        asked = f"{low:g} to {high:g}, as turbo allows"
+    else:
+        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    ok = low * (1 - CLOSE) <= found <= high * (1 + CLOSE)
+    return [Check(name, f"{asked}, within {CLOSE:.0%}", round(found, 3), ok)]

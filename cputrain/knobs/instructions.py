@@ -1,9 +1,164 @@
-"""The most that the libraries may use of the CPU's instructions."""
+"""The most that the libraries may use of the CPU's instructions: a cap for each library.
+
+torch's own loops, oneDNN and NumPy heed their caps on every x86 CPU. MKL heeds
+MKL_ENABLE_INSTRUCTIONS on Intel's CPUs alone; on AMD's it has a path of its own, of AVX2, which
+MKL_CBWR=AVX2 does not change (it says AUTO then) and MKL_CBWR=COMPATIBLE replaces by one of SSE2.
+OpenBLAS takes the kernels of a processor of that time, for which it has to be built with all.
+Inductor asks torch which vectors to write, and its compiler is told by `inductor`.
+"""
 
 from __future__ import annotations
 
-from cputrain.knobs.knob import Knob
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine import isa, mapped, reading
+
+if TYPE_CHECKING:
+    from cputrain.experiment import Experiment
+    from cputrain.inforce import Check
+
+NATIVE = "native"
+SILENT = "it does not say"
+OTHER_MAKE = "Intel(R) Architecture processors"
+"""What MKL calls a CPU that is not Intel's, whatever it uses of it."""
+ABOVE_AVX2 = (
+    *("X86_V4", "AVX512_ICL", "AVX512_SPR"),
+    *("AVX512F", "AVX512CD", "AVX512_SKX", "AVX512_CLX", "AVX512_CNL"),
+)
+"""NumPy's names of what is above AVX2: since 2.4, and before. Those that a build has not are
+left alone, with a warning that Python shows nobody."""
+ABOVE_BASELINE = (*ABOVE_AVX2, "X86_V3", "AVX2", "FMA3", "F16C", "AVX")
+
+
+@dataclass(frozen=True)
+class Cap:
+    """One level: what the CPU has to have, what the libraries are told, and what they answer."""
+
+    rung: str
+    environment: dict[str, str]
+    aten: str
+    onednn: str
+    openblas: str
+    numpy: tuple[str, ...]
+
+
+CAPS = {
+    "avx2": Cap(
+        rung="avx2",
+        environment={
+            "ATEN_CPU_CAPABILITY": "avx2",
+            "ONEDNN_MAX_CPU_ISA": "AVX2",
+            "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+            "OPENBLAS_CORETYPE": "Haswell",
+            "NPY_DISABLE_CPU_FEATURES": " ".join(ABOVE_AVX2),
+        },
+        aten="AVX2",
+        onednn="AVX2",
+        openblas="Haswell",
+        numpy=ABOVE_AVX2,
+    ),
+    "baseline": Cap(
+        rung="sse4_2",
+        environment={
+            "ATEN_CPU_CAPABILITY": "default",
+            "ONEDNN_MAX_CPU_ISA": "SSE41",
+            "MKL_CBWR": "COMPATIBLE",
+            "OPENBLAS_CORETYPE": "Nehalem",
+            "NPY_DISABLE_CPU_FEATURES": " ".join(ABOVE_BASELINE),
+        },
+        aten="DEFAULT",
+        onednn="SSE4.1",
+        openblas="Nehalem",
+        numpy=ABOVE_BASELINE,
+    ),
+}
+"""By system.instruction_set. None may be above the hardware: torch would take it at its word."""
 
 
 class Instructions(Knob):
     """The most that the libraries may use of the CPU's instructions."""
+
+    def why_not(self, experiment: Experiment, root: Path = reading.ROOT) -> str | None:
+        """The instructions that the CPU lacks; avx2 where native is no more is a valid cell."""
+        cap = CAPS.get(experiment.system.instruction_set)
+        return isa.why_not(cap.rung, root) if cap else None
+
+    def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
+        cap = CAPS.get(experiment.system.instruction_set)
+        return dict(cap.environment) if cap else {}
+
+    def checks(
+        self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
+    ) -> list[Check]:
+        level = experiment.system.instruction_set
+        if level == NATIVE:
+            return []
+        if experiment.runtime.engine == "torch":
+            return in_force(level, readings["instruction_sets"])
+        pools = [pool for pool in readings["threadpools"] if pool["internal_api"] == "openblas"]
+        said = {"numpy": readings["simd"], "openblas": [pool["architecture"] for pool in pools]}
+        return in_force(level, said | _chosen())
+
+
+def in_force(level: str, said: dict[str, Any]) -> list[Check]:
+    """What the libraries say of themselves, held against the cap `level`.
+
+    A library that does not say what it uses passes, and its check tells that it is silent.
+
+    Args:
+        said: by library: `aten`, `onednn`, `mkl` and `mkl_mode` (one text, None for silent),
+            `openblas` (of each), `numpy` (the features that it found and may use).
+    """
+    from cputrain.inforce import Check
+
+    cap = CAPS[level]
+    rules: dict[str, tuple[str, str, Callable[[Any], bool]]] = {
+        "aten": ("instructions of torch's loops", cap.aten, lambda found: found == cap.aten),
+        "onednn": (
+            "instructions of oneDNN",
+            cap.onednn,
+            lambda found: found.removeprefix("Intel ") == cap.onednn,
+        ),
+        "openblas": (
+            "kernels of OpenBLAS",
+            cap.openblas,
+            lambda found: set(found) == {cap.openblas},
+        ),
+        "numpy": (
+            "instructions of NumPy above its baseline",
+            f"none above {level}",
+            lambda found: not set(found) & set(cap.numpy),
+        ),
+    }
+    if level == "baseline":
+        asked = cap.environment["MKL_CBWR"]
+        rules["mkl_mode"] = ("code path of MKL", asked, lambda found: found == asked)
+    else:
+        rules["mkl"] = ("code path of MKL", "AVX2", lambda found: "AVX-512" not in found)
+    checks = []
+    for library, (name, asked, holds) in rules.items():
+        if library in said:
+            found = None if said[library] == OTHER_MAKE else said[library]
+            checks.append(
+                Check(name, asked, SILENT, True)
+                if found is None
+                else Check(name, asked, found, holds(found))
+            )
+    return checks
+
+
+def _chosen() -> dict[str, Any]:
+    """What MKL and oneDNN say where they were loaded beside NumPy's own library."""
+    from cputrain.engines import instruction_sets
+
+    said: dict[str, Any] = {}
+    for path in mapped.libraries("libmkl_rt"):
+        said |= instruction_sets.mkl(ctypes.CDLL(path))
+    for path in mapped.libraries("libdnnl"):
+        said["onednn"] = instruction_sets.onednn(ctypes.CDLL(path))
+    return said

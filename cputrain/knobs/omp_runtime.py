@@ -1,9 +1,68 @@
-"""Which OpenMP library is loaded."""
+"""Which OpenMP library runs torch's threads.
+
+torch brings GNU's libgomp. Intel's libiomp5 has GNU's entry points as well, so preloaded it gets
+torch's calls, and MKL's and compiled code's with them. libgomp stays mapped, as torch is linked
+with it, and starts no thread; but it still reads its variables when it is loaded, and OMP_PROC_BIND
+makes it bind the initial thread (see `pinning`).
+"""
 
 from __future__ import annotations
 
-from cputrain.knobs.knob import Knob
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cputrain import libraries, openmp
+from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine import mapped, reading
+
+if TYPE_CHECKING:
+    from cputrain.experiment import Experiment
+    from cputrain.inforce import Check
+
+INTEL = "libiomp5"
 
 
 class OmpRuntime(Knob):
-    """Which OpenMP library is loaded."""
+    """Which OpenMP library runs torch's threads: GNU's libgomp, or Intel's libiomp5."""
+
+    def why_not(self, experiment: Experiment) -> str | None:
+        return libraries.why_not(INTEL) if experiment.system.omp_runtime == INTEL else None
+
+    def preload(self, experiment: Experiment) -> tuple[str, ...]:
+        if experiment.system.omp_runtime != INTEL:
+            return ()
+        return (str(libraries.find(INTEL)),)
+
+    def checks(
+        self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
+    ) -> list[Check]:
+        if experiment.system.omp_runtime == INTEL:
+            return intel_in_force(libraries.find(INTEL))
+        # A torch without OpenMP has threads of its own, whatever is asked here.
+        return gnu_in_force(called=bool(readings.get("openmp")))
+
+
+def gnu_in_force(*, called: bool, root: Path = reading.ROOT) -> list[Check]:
+    """No libiomp5 is mapped and, where torch calls OpenMP at all, it calls libgomp."""
+    from cputrain.inforce import Check, same
+
+    checks = [same(f"{INTEL} mapped", [], mapped.libraries(INTEL, root=root))]
+    if called:
+        runtime = openmp.serving()
+        right = not runtime.is_kmp
+        checks.append(Check("OpenMP runtime that torch calls", "libgomp", runtime.path, right))
+    return checks
+
+
+def intel_in_force(asked: Path) -> list[Check]:
+    """torch's parallel regions run in the file `asked`, and torch takes its thread count."""
+    import torch
+
+    from cputrain.inforce import same
+
+    runtime = openmp.serving()
+    name = "OpenMP runtime that torch calls"
+    if (right := same(name, str(asked.resolve()), runtime.path)).ok:
+        follows = openmp.follows(runtime, torch.get_num_threads)
+        return [right, same(f"torch's thread count is {INTEL}'s", True, follows)]
+    return [right]

@@ -1,28 +1,17 @@
-"""What on this machine will disturb measurements, and what to do about it."""
+"""What on this machine disturbs measurements, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from cputrain.machine import busy, cpu, facts, memory, noise, quota, reading
+from cputrain.machine import busy, cpu, memory, noise, optional, reading, surroundings
+from cputrain.machine.finding import Finding
 
 CPU = "/sys/devices/system/cpu"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at: what was found, and what to do where that is not good."""
-
-    level: Literal["ok", "warn", "unknown"]
-    what: str
-    do: str = ""
 
 
 def findings(root: Path = reading.ROOT, watch_s: float = 1.0) -> list[Finding]:
@@ -33,7 +22,8 @@ def findings(root: Path = reading.ROOT, watch_s: float = 1.0) -> list[Finding]:
             found.append(look(root))
         except reading.Unknown as error:
             found.append(Finding("unknown", f"{name}: {error}"))
-    return [*found, *_watch(root, watch_s)]
+    found += surroundings.findings(root)
+    return [*found, *_watch(root, watch_s), *optional.findings(root)]
 
 
 def _governor(root: Path) -> Finding:
@@ -81,26 +71,6 @@ def _load(root: Path) -> Finding:
     return Finding("warn", what, "stop what else is running, or wait a minute")
 
 
-def _quota(root: Path) -> Finding:
-    cpus, allowed = quota.cpu_quota(root), len(os.sched_getaffinity(0))
-    if cpus is None:
-        return Finding("ok", "cgroup quota: none")
-    what = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
-    if cpus >= allowed:
-        return Finding("ok", what)
-    do = f"start under taskset -c 0-{max(1, int(cpus)) - 1}, or lift the quota"
-    return Finding("warn", f"{what}; threads are held back in turns", do)
-
-
-def _around(root: Path) -> Finding:
-    values = facts.static_facts(root)
-    around = [f"{key}: {values[key]}" for key in ("hypervisor", "container")]
-    if values["hypervisor"] in (None, "none"):
-        return Finding("ok", "; ".join(around))
-    what = f"{'; '.join(around)}; other guests may take the CPUs"
-    return Finding("warn", what, "trust samples without steal and run-queue delay, or use a host")
-
-
 def _huge_pages(root: Path) -> Finding:
     modes = reading.text(root, "/sys/kernel/mm/transparent_hugepage/enabled")
     mode = modes.partition("[")[2].partition("]")[0] or modes
@@ -131,26 +101,15 @@ def _schedstat(root: Path) -> Finding:
     return Finding("warn", what, "use a kernel with CONFIG_SCHED_INFO")
 
 
-def _compiler(_: Path) -> Finding:
-    found = next((name for name in ("g++", "clang++", "c++") if shutil.which(name)), None)
-    if found:
-        return Finding("ok", f"C++ compiler: {found}")
-    what = "C++ compiler: none; torch.compile's inductor is skipped"
-    return Finding("warn", what, "install g++")
-
-
 _LOOKS: dict[str, Callable[[Path], Finding]] = {
     "governor": _governor,
     "turbo": _turbo,
     "SMT": _smt,
     "load": _load,
-    "cgroup quota": _quota,
-    "hypervisor, container": _around,
     "transparent huge pages": _huge_pages,
     "swap": _swap,
     "memory": _memory,
     "run-queue delay": _schedstat,
-    "C++ compiler": _compiler,
 }
 
 
@@ -175,7 +134,7 @@ def _watch(root: Path, seconds: float) -> Iterator[Finding]:
 
 
 def main(_: argparse.Namespace) -> int:
-    """The `doctor` verb: print every finding, warnings with what to do."""
+    """The `doctor` verb: print every finding, with what to do."""
     for finding in findings():
         print(f"{finding.level:8}{finding.what}")
         if finding.do:

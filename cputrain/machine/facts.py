@@ -10,6 +10,10 @@ from pathlib import Path
 
 from cputrain.machine import cpu, memory, quota, reading, smbios
 
+CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+CPUSETS = ("cpuset.effective_cpus", "cpuset.cpus.effective", "cpuset.cpus")
+"""Files with a cgroup's CPUs: version 1's, version 2's, and that of old kernels."""
+
 LONGEST = 200
 """asv's pages make a folder's name of every fact, and that may have 255 bytes with its key."""
 
@@ -57,6 +61,14 @@ def _threads_per_core(root: Path) -> str:
     return f"{len(whole.cpus) / whole.physical_cores:g}"
 
 
+def _siblings(root: Path) -> str:
+    """The CPUs of each core, "0,8; 1,9"; a core of one CPU too."""
+    cores: dict[int, list[str]] = {}
+    for one in cpu.online(root).cpus:
+        cores.setdefault(one.core, []).append(str(one.id))
+    return "; ".join(",".join(cpus) for cpus in cores.values())
+
+
 def _nodes(root: Path) -> list[Path]:
     folders = root.glob("sys/devices/system/node/node[0-9]*")
     nodes = sorted(folders, key=lambda folder: int(folder.name.removeprefix("node")))
@@ -78,7 +90,11 @@ def _hypervisor(root: Path) -> str:
             return reading.text(root, name)
         except reading.Unknown:
             continue
-    return "unnamed"
+    try:  # paravirtual clocks are called by their host
+        clocks = reading.text(root, CLOCKS)
+    except reading.Unknown:
+        return "unnamed"
+    return next((name for name in ("kvm", "hyperv", "xen") if name in clocks), "unnamed")
 
 
 def _container(root: Path) -> str:
@@ -120,6 +136,17 @@ def _glibc(_: Path) -> str:
     return version.removeprefix("glibc ")
 
 
+def _cpuset(root: Path) -> str:
+    """The CPUs that cgroups allow; the affinity mask may be narrower."""
+    folders = reading.cgroup_folders(root, "cpuset")
+    for name in (f"{folder}/{file}" for file in CPUSETS for folder in folders):
+        try:
+            return reading.text(root, name)
+        except reading.Unknown:
+            continue
+    raise reading.Unknown("no cgroup around this process tells its CPUs")
+
+
 def _quota(root: Path) -> str:
     cpus = quota.cpu_quota(root)
     return "none" if cpus is None else f"{cpus:g} CPUs"
@@ -139,6 +166,7 @@ _READERS: dict[str, Callable[[Path], str]] = {
     "sockets": lambda root: str(len({one.package for one in cpu.online(root).cpus})),
     "cores": lambda root: str(cpu.online(root).physical_cores),
     "threads_per_core": _threads_per_core,
+    "smt_siblings": _siblings,
     "numa_nodes": lambda root: str(len(_nodes(root))),
     "numa_distances": _distances,
     "memory": lambda root: f"{memory.meminfo(root, 'MemTotal') / 2**30:.1f} GiB",
@@ -149,6 +177,7 @@ _READERS: dict[str, Callable[[Path], str]] = {
     "mitigations": _mitigations,
     "glibc": _glibc,
     "cgroup_cpu_quota": _quota,
+    "cgroup_cpuset": _cpuset,
 }
 
 KEYS = tuple(_READERS)

@@ -10,6 +10,7 @@ import functools
 import os
 import resource
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,12 +41,18 @@ class Snapshot:
     load_1m: float | str
 
 
-def read(root: Path = reading.ROOT) -> Snapshot:
-    """A reading of now. Below 1 ms for a process of a few threads."""
+def read(root: Path = reading.ROOT, cpus: Collection[int] | None = None) -> Snapshot:
+    """A reading of now. Below 1 ms for a process of a few threads.
+
+    Args:
+        root: where /proc and /sys are.
+        cpus: the process's CPUs; None is the calling thread's, which pinning may have bound to one.
+    """
+    cpus = os.sched_getaffinity(0) if cpus is None else cpus
     return Snapshot(
         wall_ns=time.perf_counter_ns(),
         queued_ns=_or_reason(_schedstat, root, 1),
-        ticks=_or_reason(_ticks, root, frozenset(os.sched_getaffinity(0))),
+        ticks=_or_reason(_ticks, root, frozenset(cpus)),
         throttled_s=_or_reason(_throttled_s, root),
         usage=resource.getrusage(resource.RUSAGE_SELF),
         load_1m=_or_reason(_load_1m, root),

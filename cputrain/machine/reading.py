@@ -45,14 +45,19 @@ def number(root: Path, name: str) -> int:
 def cpu_list(root: Path, name: str) -> tuple[int, ...]:
     """The CPUs of a list such as "0-3,8" in file `name`, ascending. Raises Unknown."""
     content = text(root, name)
-    cpus: set[int] = set()
     try:
-        for part in content.split(","):
-            first, _, last = part.partition("-")
-            cpus.update(range(int(first), int(last or first) + 1))
+        return as_list(content)
     except ValueError as error:
         raise Unknown(f"{name}: {content[:40]!r} is not a list of CPUs") from error
-    return tuple(sorted(cpus))
+
+
+def as_list(content: str) -> tuple[int, ...]:
+    """The numbers of a list such as "0-3,8", ascending. Raises ValueError."""
+    numbers: set[int] = set()
+    for part in content.split(","):
+        first, _, last = part.partition("-")
+        numbers.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(numbers))
 
 
 def cgroup_folders(root: Path, controller: str) -> list[str]:

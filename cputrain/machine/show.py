@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.machine import facts, memory, peak, reading, registry
+from cputrain.machine import bandwidth, clock, facts, memory, peak, reading, record, registry
+
+WARM_S = 0.2
+"""Seconds of computing before the clock is observed: an idle CPU's is low."""
+
+Rows = list[tuple[str, str]]
 
 
 def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
-    """One line for its name, each static fact, free memory, and each measured peak.
+    """Its name, each static fact, what is free and set now, and everything measured.
 
     Raises:
         reading.MachineError: its machine.json is damaged.
@@ -25,11 +31,18 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
         rows.append(("memory_available", f"{memory.available_memory(root) / 2**30:.1f} GiB"))
     except reading.Unknown as error:
         rows.append(("memory_available", f"unknown ({error})"))
-    return _aligned(rows + _peaks(name, result))
+    try:
+        rows.append(("clock_now", f"{clock.observed_ghz(WARM_S):.2f} GHz, {ESTIMATE}"))
+    except reading.Unknown as error:
+        rows.append(("clock_now", f"unknown ({error})"))
+    return _aligned(rows + measured(record.read(result / name / "machine.json")))
+
+
+ESTIMATE = "estimated by a timed chain of instructions on one CPU"
 
 
 def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
-    """The same of a machine whose results lie here: what asv kept of it, and its peaks.
+    """The same of a machine whose results lie here: what asv kept of it, and what was measured.
 
     Raises:
         UsageError: no results of such a machine.
@@ -43,19 +56,52 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
         rows = [(key, str(value or "unknown")) for key, value in content.items()]
     except (ValueError, AttributeError):
         raise reading.MachineError(f"{kept[name]} is damaged: not an object; delete it") from None
-    return _aligned(rows + _peaks(name, result))
+    return _aligned(rows + measured(record.read(result / name / "machine.json")))
 
 
-def _peaks(name: str, result: Path) -> list[tuple[str, str]]:
-    content = peak.read(result / name / "machine.json")
-    return [
-        (f"peak_{threads}_threads", f"{flops / 1e9:.1f} GFLOP/s, {kind} matrix product")
-        for kind, field in peak.FIELDS.items()
-        for threads, flops in content.get(field, {}).items()
-    ] or [("peak", "not measured yet: run measures it")]
+def measured(content: dict[str, Any]) -> Rows:
+    """What machine.json holds, for people."""
+    if not content:
+        return [("measured", "nothing yet: run measures it")]
+    rows: Rows = [("measured", f"{content.get('date', 'at an unknown time')}, best of all runs")]
+    arrays = content.get("bandwidth_array_bytes", {})
+    for threads, rate in content.get(bandwidth.FIELD, {}).items():
+        size = f", 3 arrays of {arrays[threads] >> 20} MiB" if threads in arrays else ""
+        what = f"{rate / 1e9:.1f} GB/s, triad{size}"
+        rows.append((f"bandwidth_{threads}_threads", what))
+    for kind, field in peak.FIELDS.items():
+        rows += [
+            (f"peak_{threads}_threads", f"{rate / 1e9:.1f} {unit(kind)}, {kind} matrix product")
+            for threads, rate in content.get(field, {}).items()
+        ]
+    for task, reason in content.get("reasons", {}).items():
+        rows.append((task.replace(":", "_") + "_threads", f"unknown ({reason})"))
+    if "clock_ghz" in content:
+        ghz, reason = content["clock_ghz"], content.get("clock_ghz_reason")
+        rows.append(("clock_then", f"{ghz:.2f} GHz, {ESTIMATE}" if ghz else f"unknown ({reason})"))
+    if content.get("pinned") is False:
+        rows.append(("pinned", "no: the threads could not be bound to cores while measuring"))
+    rows += _stack(content.get("libraries", {}))
+    return rows + ([("flags", content["flags"])] if content.get("flags") else [])
 
 
-def _aligned(rows: list[tuple[str, str]]) -> list[str]:
+def unit(kind: str) -> str:
+    """What a rate of this type of number is counted in."""
+    return "GOP/s" if kind == "int8" else "GFLOP/s"
+
+
+def _stack(libraries: dict[str, Any]) -> Rows:
+    """Versions, and torch's build settings line by line."""
+    rows = [
+        (name, library["version"] or f"unknown ({library.get('version_reason')})")
+        for name, library in libraries.items()
+    ]
+    build = libraries.get("torch", {}).get("build", "")
+    settings = [line.strip(" -") for line in build.splitlines()[1:]]
+    return rows + [("torch_build", line) for line in settings if line]
+
+
+def _aligned(rows: Rows) -> list[str]:
     width = max(len(key) for key, _ in rows) + 2
     return [f"{key:{width}}{value}" for key, value in rows]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cputrain.machine import reading
@@ -33,15 +33,43 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Topology:
-    """The CPUs that may be used, by number; `note` is one line where the machine does not say."""
+    """The CPUs that may be used, by number.
+
+    Attributes:
+        note: one line where the kernel does not say which CPUs share a core.
+        socket_note: one line where it does not say which share a socket.
+    """
 
     cpus: tuple[Cpu, ...]
     note: str | None = None
+    socket_note: str | None = None
 
     @property
     def physical_cores(self) -> int:
         """Cores with at least one CPU among these."""
         return len({cpu.core for cpu in self.cpus})
+
+    @property
+    def cores(self) -> tuple[tuple[Cpu, ...], ...]:
+        """Each core's CPUs among these; package by package, by their lowest numbers."""
+        found: dict[int, list[Cpu]] = {}
+        for cpu in sorted(self.cpus, key=lambda cpu: cpu.id):
+            found.setdefault(cpu.core, []).append(cpu)
+        return tuple(sorted(map(tuple, found.values()), key=lambda c: (c[0].package, c[0].id)))
+
+    @property
+    def packages(self) -> tuple[int, ...]:
+        """Sockets with at least one CPU among these, ascending."""
+        return tuple(sorted({cpu.package for cpu in self.cpus}))
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """NUMA nodes with at least one CPU among these, ascending."""
+        return tuple(sorted({cpu.node for cpu in self.cpus if cpu.node is not None}))
+
+    def on_node(self, node: int) -> Topology:
+        """Those of these CPUs that are on a NUMA node."""
+        return replace(self, cpus=tuple(cpu for cpu in self.cpus if cpu.node == node))
 
     def choose(self, n: int) -> tuple[int, ...]:
         """`n` CPUs, ascending: one per core first, package by package, then second siblings.
@@ -63,12 +91,13 @@ class Topology:
 def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = None) -> Topology:
     """The topology of the `allowed` CPUs; None is those of this process's affinity mask.
 
-    Where the kernel does not say, each CPU counts as a core of its own and `note` says so.
+    Where the kernel does not say, each CPU counts as a core of its own and all as one socket,
+    and the notes say so.
     """
     if allowed is None:
         allowed = os.sched_getaffinity(0)
     nodes = _nodes(root)
-    cpus, silent = [], []
+    cpus, silent, homeless = [], [], []
     for id in sorted(allowed):
         folder = f"/sys/devices/system/cpu/cpu{id}/topology"
         try:
@@ -79,13 +108,42 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
         try:
             package = reading.number(root, f"{folder}/physical_package_id")
         except reading.Unknown:
-            package = 0
+            package = -1  # as the kernel itself writes it where firmware does not say
+        if package < 0:
+            homeless.append(id)
         cpus.append(Cpu(id, core, max(package, 0), nodes.get(id)))
-    note = None
+    note = socket_note = None
     if silent:
-        which = "any CPU" if len(silent) == len(cpus) else f"CPU {', '.join(map(str, silent))}"
+        which = _which(silent, cpus)
         note = f"the kernel does not say which core {which} belongs to: each counts as one core"
-    return Topology(tuple(cpus), note)
+    if homeless:
+        which = _which(homeless, cpus)
+        socket_note = f"the kernel does not say which socket {which} belongs to"
+    return Topology(tuple(cpus), note, socket_note)
+
+
+def _which(some: list[int], cpus: list[Cpu]) -> str:
+    return "any CPU" if len(some) == len(cpus) else f"CPU {', '.join(map(str, some))}"
+
+
+def memory_nodes(root: Path = reading.ROOT, *, with_cpus: bool = True) -> tuple[int, ...]:
+    """NUMA nodes whose memory this process may use, ascending; a cpuset may leave some out.
+
+    Args:
+        with_cpus: not the nodes that are memory alone (high-bandwidth or CXL), whose speed is
+            another one.
+
+    Raises:
+        reading.Unknown: the kernel does not say which nodes there are.
+    """
+    found = set(reading.cpu_list(root, "/sys/devices/system/node/has_memory"))
+    for line in reading.text(root, "/proc/self/status").splitlines():
+        key, _, rest = line.partition(":")
+        if key == "Mems_allowed_list":
+            found &= set(reading.as_list(rest.strip()))
+    if with_cpus:
+        found &= set(_nodes(root).values())
+    return tuple(sorted(found))
 
 
 def _siblings(root: Path, folder: str) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ def _is_left_out(experiment: Experiment, name: str) -> bool:
 
     torch.utils.checkpoint stops once it has every tensor that the backward pass asks for.
     """
-    # Dropout keeps its mask, and an int8 layer what it has rounded itself.
-    if experiment.model.dropout or experiment.training.precision in INT8:
+    # Dropout keeps its mask, an int8 layer what it has rounded itself; and oneDNN's layer is a
+    # function whose tensors are kept once it has run.
+    by_function = experiment.runtime.matmul_backend == "onednn"
+    if experiment.model.dropout or experiment.training.precision in INT8 or by_function:
         return False
     return name.split(".", 2)[2] == LAST.get(experiment.model.architecture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cputrain.experiment import Experiment
 from cputrain.report import words
 from cputrain.results.columns import Row
 from cputrain.results.rows import NOT_RUN
@@ -19,6 +20,20 @@ def _waiting(row: Row) -> str:
 
 def _parameters(row: Row) -> str:
     return f"{words.number(row['n_params'] / 1e6)} M parameters"
+
+
+def _clock(row: Row) -> str:
+    return f"clock about {row['clock_ghz']:.2f} GHz"
+
+
+def _huge(row: Row) -> str:
+    held = row["anon_huge_bytes"]
+    return f"{words.size(held) if held else 'nothing'} in huge pages"
+
+
+def _other_engine(row: Row) -> str:
+    is_usual = row["engine"] == Experiment().runtime.engine
+    return "" if is_usual else f"the engine is another too: compare with {row['engine']}'s others"
 
 
 SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
@@ -40,8 +55,21 @@ SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
     ),
     "model_size": ("n_params", _parameters),
     "architecture": ("n_params", _parameters),
+    "allocator": (
+        "minor_faults_per_step",
+        lambda row: f"{words.count(row['minor_faults_per_step'])} page faults per step",
+    ),
+    "wait_policy": (
+        "voluntary_switches_per_step",
+        lambda row: (
+            f"{words.count(row['voluntary_switches_per_step'])} voluntary switches per step"
+        ),
+    ),
+    **dict.fromkeys(("frequency_ghz", "governor", "turbo"), ("clock_ghz", _clock)),
+    "huge_pages": ("anon_huge_bytes", _huge),
+    "matmul_backend": ("engine", _other_engine),
 }
-"""By what is varied: the column that it needs, and what a row says of it."""
+"""By what is varied: the column that it needs, and what a row says of it, or nothing."""
 
 
 def _tokenizing(row: Row) -> str:
@@ -74,4 +102,4 @@ def note(row: Row, varied: str = "") -> str:
         said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
     if row["mode"] == "quick":
         said.append("quick")
-    return words.cell("; ".join(said))
+    return words.cell("; ".join(filter(None, said)))

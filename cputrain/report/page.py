@@ -16,6 +16,7 @@ from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
 from cputrain.report import presets, words
 from cputrain.report.notes import note
+from cputrain.report.skipped import by_reason, general
 from cputrain.results.columns import Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.records import Problem
@@ -103,6 +104,11 @@ class MachinePage:
         ran = {cell.suite for cell in self.cells if cell.mode}
         return list(dict.fromkeys(c.suite for c in self.cells if c.suite not in ran))
 
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """The cells that this machine cannot run, by reason."""
+        return by_reason(self.rows)
+
 
 def write(
     result: Path,
@@ -141,16 +147,10 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, Row]]:
     for _, several in groupby(enumerate(rows), key=lambda pair: _alike(*pair)):
         group = [row for _, row in several]
         label = ", ".join(row["value"] for row in group)
-        reason = group[0]["reason"] if len(group) == 1 else _general(group[0])
+        reason = group[0]["reason"] if len(group) == 1 else general(group[0])
         found.append((label, group[0] | {"reason": reason}))
     return found
 
 
 def _alike(index: int, row: Row) -> tuple[str, str | int]:
-    return row["status"], index if row["status"] == "ok" else _general(row)
-
-
-def _general(row: Row) -> str:
-    """The reason, with n for the row's own value where that is a number."""
-    reason = row["reason"] or ""
-    return re.sub(rf"\b{row['value']}\b", "n", reason) if row["value"].isdecimal() else reason
+    return row["status"], index if row["status"] == "ok" else general(row)

@@ -15,6 +15,11 @@ def number(value: float, decimals: int | None = None) -> str:
     return f"{round(value, decimals):,.{max(decimals, 0)}f}".replace(",", " ")
 
 
+def count(value: float) -> str:
+    """How many: three significant digits, no more than one decimal: "1 230", "0.3", "0"."""
+    return number(value, min(_decimals(value), 1)).removesuffix(".0")
+
+
 def seconds(value: float) -> str:
     """A step time: "42.1 ms"."""
     return step_interval(value, None, None)
@@ -90,3 +95,10 @@ def _decimals(value: float) -> int:
     if value <= 0 or not math.isfinite(value):
         return 2
     return 2 - math.floor(math.log10(float(f"{value:.3g}")))
+
+
+def rate_name(kind: str) -> str:
+    """The head of a column of measured rates, in 1e9 per second."""
+    if kind == "bandwidth":
+        return "memory triad, GB/s"
+    return f"{kind} matrix product, {'GOP/s' if kind == 'int8' else 'GFLOP/s'}"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import statistics
-import types
-import typing
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from cputrain import experiment
+from cputrain.results import asked, circumstances
 from cputrain.results.records import Worker, steps
 from cputrain.results.rows import Cell
 
@@ -20,33 +18,13 @@ Row = dict[str, Any]
 Peaks = Mapping[str, Mapping[str, float]]
 """Measured matmul FLOP/s by type of number (fp32, bf16, int8), then by number of threads."""
 
-ASKED = {"steps": "steps_per_sample", "samples": "samples_per_worker"}
-"""Fields that give way to a column of what was measured in all."""
-
-
-def _field_types() -> dict[str, pl.DataType]:
-    """Every experiment field by its own name, with the type that it has in a table."""
-    plain = {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean()}
-    found: dict[str, pl.DataType] = {}
-    for part in experiment.PARTS.values():
-        for name, kind in typing.get_type_hints(part).items():
-            is_union = isinstance(kind, types.UnionType)
-            kinds = (
-                [k for k in typing.get_args(kind) if k is not type(None)] if is_union else [kind]
-            )
-            found[ASKED.get(name, name)] = plain.get(kinds[0], pl.String())
-    return found
-
-
-FIELDS = _field_types()
-
 PARTS = ("parameters", "gradients", "optimizer", "activations", "buffers", "queue", "framework")
 MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
 """Part of the estimated memory, as the record names it -> its column."""
 
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
-    **FIELDS,
+    **asked.FIELDS,
     **dict.fromkeys(("mode", "status", "reason"), pl.String()),
     **dict.fromkeys(("workers", "steps", "samples"), pl.Int64()),
     **dict.fromkeys(("step_s", "step_s_low", "step_s_high", "step_s_min"), pl.Float64()),
@@ -56,6 +34,10 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
     "above_noise": pl.Boolean(),
     "disturbed_samples": pl.Int64(),
+    **dict.fromkeys(("run_queue_share", "steal_share"), pl.Float64()),
+    **dict.fromkeys(("minor_faults_per_step", "voluntary_switches_per_step"), pl.Float64()),
+    **dict.fromkeys(("energy_j_per_step", "clock_ghz"), pl.Float64()),
+    "anon_huge_bytes": pl.Int64(),
     **dict.fromkeys(("first_step_s", "outside_s"), pl.Float64()),
     **dict.fromkeys(("n_params", "n_trained", "flops_per_step", "flops_formula"), pl.Int64()),
     **dict.fromkeys(MEMORY.values(), pl.Int64()),
@@ -80,25 +62,17 @@ def row(cell: Cell, peaks: Peaks) -> Row:
     found |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
     found |= {"mode": cell.mode, "status": cell.status, "reason": cell.reason}
     found |= {"step_s": cell.step_s, "commit": cell.commit}
-    given = {ASKED.get(k, k): v for part in cell.experiment.values() for k, v in part.items()}
-    found |= {name: _plain(name, given[name]) for name in FIELDS if name in given}
+    if cell.experiment:
+        found |= asked.row(cell.experiment)
     if cell.workers:
         found |= _provenance(cell.workers[-1])
     if cell.workers and cell.ok:
         found |= _measured(cell.workers)
+        found |= circumstances.columns(cell.workers)
         found |= _rates(cell.workers[-1], found["step_s"], peaks)
         found |= _counts(cell.workers[-1])
         found |= _data(cell.workers, found["step_s"])
     return found
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A field's value in the type of its column; lists are joined by colons, as PATH is."""
-    if value is None:
-        return None
-    if FIELDS[name] == pl.String():
-        return (":".join(map(str, value)) or None) if isinstance(value, list) else str(value)
-    return float(value) if FIELDS[name] == pl.Float64() else int(value)
 
 
 def _provenance(last: Worker) -> Row:

@@ -1,15 +1,15 @@
-"""What is known of a machine: asv's facts about it, and the peak that was measured."""
+"""What is known of a machine: asv's facts about it, and what was measured of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.machine.peak import FIELDS
+from cputrain.machine import record
 from cputrain.results import asvfiles, columns
 from cputrain.results.columns import Peaks
 from cputrain.results.records import Problem
@@ -23,11 +23,26 @@ class MachineFacts:
     Attributes:
         facts: asv's machine.json; empty where there is none.
         peaks: what was measured of them.
+        bandwidth: bytes/s that were measured, by number of threads.
+        date: of the last measurement; None where nothing was measured.
     """
 
     name: str
     facts: dict[str, Any]
     peaks: Peaks
+    bandwidth: Mapping[str, float] = field(default_factory=dict)
+    date: str | None = None
+
+    @property
+    def rates(self) -> list[tuple[str, dict[str, float | None]]]:
+        """Threads, ascending, and what was measured with so many: the keys of `record.FIELDS`.
+
+        Kinds of which nothing was measured are left out.
+        """
+        every = {**self.peaks, "bandwidth": self.bandwidth}
+        kinds = [kind for kind in record.FIELDS if every.get(kind)]
+        counts = sorted({n for kind in kinds for n in every[kind]}, key=int)
+        return [(n, {kind: every[kind].get(n) for kind in kinds}) for n in counts]
 
     @property
     def line(self) -> str:
@@ -93,14 +108,18 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
         facts = facts or found
         problems += broken
     path = root / "result" / machine / "machine.json"
-    peaks: dict[str, dict[str, float]] = {}
+    rates: dict[str, dict[str, float]] = {}
+    date = None
     if path.exists():
         try:
             content = json.loads(path.read_bytes())
-            for kind, field in FIELDS.items():
-                given = content.get(field) or {}
-                peaks[kind] = {str(threads): float(peak) for threads, peak in given.items()}
+            for kind, name in record.FIELDS.items():
+                given = content.get(name) or {}
+                rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
+            date = content.get("date")
         except (OSError, ValueError, TypeError, AttributeError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"
             problems.append(Problem(path, reason))
-    return MachineFacts(machine, facts, peaks), problems
+            rates = {}
+    bandwidth = rates.pop("bandwidth", {})
+    return MachineFacts(machine, facts, rates, bandwidth, date and str(date)), problems

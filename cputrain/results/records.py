@@ -10,6 +10,14 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 1
+NUMBERS = {
+    "noise": (
+        *("run_queue_share", "steal_share", "minor_faults", "voluntary_switches"),
+        *("energy_j", "clock_ghz"),
+    ),
+    "state": ("anon_huge_bytes",),
+}
+"""Readings that the tables take, of a sample's noise and of a worker's state."""
 STATUSES = ("ok", "skipped", "failed", "timed out", "out of memory")
 
 Worker = dict[str, Any]
@@ -98,8 +106,18 @@ def _check(worker: Worker) -> None:
     for sample in worker.get("samples") or ():
         if not sample["step_s"]:
             raise ValueError("a sample without steps")
+        _check_numbers(sample, "noise")
+    _check_numbers(worker, "state")
     if worker["status"] == "ok":
         if not numbers:
             raise ValueError("a worker without samples that is ok")
         worker["counts"]["tokens_per_step"], worker["counts"]["flops_per_step"]
         len(worker["placement"]["cpus"]), int(worker["placement"]["threads"])
+
+
+def _check_numbers(owner: Any, part: str) -> None:
+    """The part's readings are numbers, null or not there."""
+    readings = owner.get(part) or {}
+    for name in NUMBERS[part]:
+        if type(readings.get(name)) not in (int, float, type(None)):
+            raise ValueError(f"{part}.{name} = {readings[name]!r}")

@@ -15,6 +15,7 @@ from cputrain.results.records import Problem, Record, Worker
 TOLERANCE = 1e-4
 """Relative; asv keeps five significant digits of its samples."""
 NOT_RUN = "not run"
+CUT_SHORT = "not run to its end: asv keeps nothing of a suite cut short"
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _outcome(
     if asv.state == "failed":
         return "failed", "asv has no value, and the run record gives no reason", newest
     if newest:
-        return "skipped", "not run to its end: asv keeps nothing of a suite cut short", newest
+        return "skipped", CUT_SHORT, newest
     return "skipped", NOT_RUN, []
 
 

@@ -1,5 +1,8 @@
 """What holds for every engine alone."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -19,9 +22,6 @@ def same(a, b):
 
 
 def test_only_the_asked_library_is_imported(small):
-    import subprocess
-    import sys
-
     code = (
         "import sys; from cputrain import engines; engines.load('numpy');"
         "sys.exit('torch' in sys.modules)"
@@ -32,6 +32,18 @@ def test_only_the_asked_library_is_imported(small):
 def test_an_unknown_engine_is_refused():
     with pytest.raises(EngineError, match="engine = 'cobol'"):
         engines.load("cobol")
+
+
+def test_an_import_collects_the_oldest_objects_once_and_leaves_the_collector_as_it_was():
+    code = (
+        "import gc, os; from cputrain import engines; before = gc.get_threshold();"
+        "full = lambda: gc.get_stats()[2]['collections'];"
+        "start = full(); engines.load('torch'); engines.load('torch');"
+        "told = (full() - start, gc.get_threshold() == before, gc.isenabled());"
+        "print(told, flush=True); os._exit(0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "(1, True, True)", done.stderr
 
 
 def test_the_first_loss_is_near_that_of_guessing(engine, each, batch_of):

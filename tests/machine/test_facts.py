@@ -10,7 +10,7 @@ KEYS = {
     *("cpu_vendor", "cpu_family", "cpu_model", "cpu_stepping", "microcode", "isa"),
     *("l1d", "l1i", "l2", "l3", "sockets", "cores", "threads_per_core", "numa_nodes"),
     *("numa_distances", "memory", "memory_speed", "hypervisor", "container", "kernel"),
-    *("mitigations", "glibc", "cgroup_cpu_quota"),
+    *("mitigations", "glibc", "cgroup_cpu_quota", "cgroup_cpuset", "smt_siblings"),
 }
 
 
@@ -30,6 +30,7 @@ def test_a_server(server):
         "sockets": "2",
         "cores": "8",
         "threads_per_core": "2",
+        "smt_siblings": "0,8; 1,9; 2,10; 3,11; 4,12; 5,13; 6,14; 7,15",
         "numa_nodes": "2",
         "numa_distances": "10 21; 21 10",
         "memory": "256.0 GiB",
@@ -39,6 +40,7 @@ def test_a_server(server):
         "kernel": "6.1.0-18-amd64",
         "mitigations": "mitigated: spectre_v1; vulnerable: mds",
         "cgroup_cpu_quota": "1.5 CPUs",
+        "cgroup_cpuset": None,
     }
     assert {key: found.values[key] for key in expected} == expected
     assert set(found.reasons) == {key for key, value in found.values.items() if value is None}
@@ -134,6 +136,50 @@ def test_quota_of_version_1(tree, us, cpus):
     tree.put({"/proc/self/cgroup": "1:cpu,cpuacct:/docker/1\n0::/"})
     tree.put({f"{folder}/cpu.cfs_quota_us": us, f"{folder}/cpu.cfs_period_us": 100000})
     assert quota.cpu_quota(tree.root) == cpus
+
+
+@pytest.mark.parametrize(
+    "cgroup, files, cpus",
+    [
+        ("0::/a/b", {"/sys/fs/cgroup/a/cpuset.cpus.effective": "0-3"}, "0-3"),
+        (
+            "0::/a/b",
+            {
+                "/sys/fs/cgroup/a/b/cpuset.cpus.effective": "2-3",
+                "/sys/fs/cgroup/cpuset.cpus.effective": "0-15",
+            },
+            "2-3",
+        ),
+        # A container's mount: the path that the host gave is not there.
+        ("0::/docker/1", {"/sys/fs/cgroup/cpuset.cpus.effective": "4,6"}, "4,6"),
+        ("3:cpuset:/x\n0::/", {"/sys/fs/cgroup/cpuset/x/cpuset.effective_cpus": "1"}, "1"),
+        (
+            "3:cpuset:/x\n0::/",
+            {
+                "/sys/fs/cgroup/cpuset/x/cpuset.cpus": "",
+                "/sys/fs/cgroup/cpuset/cpuset.cpus": "0-7",
+            },
+            "0-7",
+        ),
+    ],
+)
+def test_the_cpus_that_cgroups_allow(tree, cgroup, files, cpus):
+    tree.put({"/proc/self/cgroup": cgroup, **files})
+    (tree.root / "sys/fs/cgroup/a/b").mkdir(parents=True, exist_ok=True)
+    found = facts.read_facts(tree.root)
+    assert found.values["cgroup_cpuset"] == cpus
+
+
+@pytest.mark.parametrize(
+    "files, name",
+    [
+        ({"clocksource/clocksource0/available_clocksource": "tsc kvm-clock"}, "kvm"),
+        ({"clocksource/clocksource0/available_clocksource": "tsc acpi_pm"}, "unnamed"),
+    ],
+)
+def test_a_hypervisor_that_is_told_by_its_clock(bare, files, name):
+    bare.put({f"/sys/devices/system/{file}": text for file, text in files.items()})
+    assert facts.static_facts(bare.root)["hypervisor"] == name
 
 
 def test_no_cgroups_is_unknown_and_a_broken_quota_too(tree):

@@ -52,6 +52,14 @@ def test_what_happened_in_between(machine):
     assert not [key for key in found if key.endswith("_reason")]
 
 
+def test_stolen_time_is_that_of_the_given_cpus(machine):
+    """A thread that pinning has bound to one of them asks for all."""
+    before = noise.read(machine.root, cpus=[4095])
+    machine.put({"/proc/stat": machine.stat(50).replace("cpu4095 0", "cpu4095 9")})
+    found = noise.between(before, noise.read(machine.root, cpus=[4095]))
+    assert found["steal_share"] == 0.0
+
+
 def test_unknown_is_none_with_a_reason_and_never_zero(tree):
     noise._cpu_stats.cache_clear()
     found = noise.between(noise.read(tree.root), noise.read(tree.root))

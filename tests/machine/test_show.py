@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from cputrain.errors import UsageError
-from cputrain.machine import facts, peak, registry, show
+from cputrain.machine import facts, record, registry, show
 from cputrain.machine.reading import MachineError
 
 
@@ -15,23 +15,57 @@ def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
     assert {line.split()[0] for line in lines} > set(facts.KEYS)
     (speed,) = (line for line in lines if line.startswith("memory_speed"))
     assert "unknown (" in speed
-    assert "not measured yet" in lines[-1]
+    assert "nothing yet: run measures it" in lines[-1]
 
 
 def test_a_machine_that_says_nothing(tree, tmp_path):
-    assert len(show.lines(tree.root, tmp_path)) == len(facts.KEYS) + 3
+    assert len(show.lines(tree.root, tmp_path)) == len(facts.KEYS) + 4
 
 
-def test_measured_peaks(server, tmp_path):
+MEASURED = {
+    "date": "2026-11-21T10:00:00+00:00",
+    "fp32_matmul_flops": {"1": 1.14e11, "2": 2.2e11},
+    "bandwidth_bytes_per_s": {"2": 3.53e10},
+    "bandwidth_array_bytes": {"2": 128 << 20},
+    "reasons": {"bandwidth:1": "too little memory"},
+    "clock_ghz": None,
+    "clock_ghz_reason": "no code can be mapped",
+    "pinned": False,
+    "flags": "fpu sse4_2 avx2",
+    "libraries": {
+        "torch": {"version": "2.13.0", "build": "PyTorch built with:\n  - GCC 13.3\n  - AVX2\n"},
+        "jax": {"version": None, "version_reason": "not installed"},
+    },
+}
+
+
+def test_what_was_measured(server, tmp_path):
     path = tmp_path / registry.machine_name(server.root) / "machine.json"
-    peak.merge(path, {"date": "d", "fp32_matmul_flops": {"1": 1.14e11, "2": 2.2e11}})
-    assert show.lines(server.root, tmp_path)[-1].startswith("peak_2_threads")
-    assert "220.0 GFLOP/s" in show.lines(server.root, tmp_path)[-1]
-    peak.merge(path, {"date": "d", "int8_matmul_flops": {"2": 9e11}})
-    assert show.lines(server.root, tmp_path)[-1].endswith("900.0 GFLOP/s, int8 matrix product")
+    record.merge(path, MEASURED)
+    found = {line.split()[0]: line for line in show.lines(server.root, tmp_path)}
+    assert "2026-11-21" in found["measured"]
+    assert found["peak_2_threads"].endswith("220.0 GFLOP/s, fp32 matrix product")
+    assert found["bandwidth_2_threads"].endswith("35.3 GB/s, triad, 3 arrays of 128 MiB")
+    assert found["bandwidth_1_threads"].endswith("unknown (too little memory)")
+    assert found["clock_then"].endswith("unknown (no code can be mapped)")
+    assert found["pinned"].split()[1] == "no:"
+    assert found["flags"].endswith("fpu sse4_2 avx2")
+    assert found["torch"].endswith("2.13.0") and "not installed" in found["jax"]
+    assert found["torch_build"].endswith("AVX2")
+    assert "GHz" in found["clock_now"] or "unknown (" in found["clock_now"]
+    record.merge(path, {"date": "d", "int8_matmul_flops": {"4": 9e11}})
+    found = {line.split()[0]: line for line in show.lines(server.root, tmp_path)}
+    assert found["peak_4_threads"].endswith("900.0 GOP/s, int8 matrix product")
     path.write_text("{")
     with pytest.raises(MachineError):
         show.lines(server.root, tmp_path)
+
+
+def test_a_file_of_an_earlier_version(server, tmp_path):
+    path = tmp_path / registry.machine_name(server.root) / "machine.json"
+    path.parent.mkdir()
+    path.write_text('{"date": "d", "torch": "2.13.0", "fp32_matmul_flops": {"1": 1e11}}')
+    assert show.lines(server.root, tmp_path)[-1].endswith("100.0 GFLOP/s, fp32 matrix product")
 
 
 def test_the_verb(capsys):
@@ -45,6 +79,10 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     (folder / "machine.json").write_text('{"machine": "laptop", "cpu": "i5-1240P", "isa": null}')
     found = [line.split() for line in show.other_lines("laptop", tmp_path)]
     assert ["cpu", "i5-1240P"] in found and ["isa", "unknown"] in found
+    record.merge(tmp_path / "laptop" / "machine.json", MEASURED)
+    assert any(
+        line.startswith("bandwidth_2_threads") for line in show.other_lines("laptop", tmp_path)
+    )
     with pytest.raises(UsageError, match=r"'desktop'.*there are: laptop"):
         show.other_lines("desktop", tmp_path)
     (folder / "machine.json").write_text("[")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cputrain.machine.topology import Cpu, Topology, TopologyError, read_topology
+from cputrain.machine import reading
+from cputrain.machine.topology import Cpu, Topology, TopologyError, memory_nodes, read_topology
 
 
 def test_a_server(server):
@@ -81,3 +82,36 @@ def test_a_choice_never_doubles_up_while_a_core_is_free(allowed, data):
     assert len(set(chosen)) == n and set(chosen) <= allowed and list(chosen) == sorted(chosen)
     cores = {id % 8 for id in chosen}
     assert len(cores) == min(n, topology.physical_cores)
+
+
+def test_cores_packages_and_nodes(server):
+    topology = read_topology(server.root, {0, 8, 5, 13, 6})
+    assert [[cpu.id for cpu in core] for core in topology.cores] == [[0, 8], [5, 13], [6]]
+    assert topology.packages == topology.nodes == (0, 1)
+    assert [cpu.id for cpu in topology.on_node(1).cpus] == [5, 6, 13]
+    assert topology.on_node(7).cpus == ()
+
+
+def test_a_machine_that_says_nothing_of_sockets(server, bare):
+    assert read_topology(server.root, range(16)).socket_note is None
+    server.put({"/sys/devices/system/cpu/cpu3/topology/physical_package_id": -1})
+    topology = read_topology(server.root, range(16))
+    assert topology.note is None and "socket CPU 3 belongs" in topology.socket_note
+
+
+def test_nodes_whose_memory_may_be_used(server):
+    nodes = "/sys/devices/system/node"
+    server.put({f"{nodes}/has_memory": "0-2", f"{nodes}/node2/cpulist": ""})
+    server.put({"/proc/self/status": "Name:\tpython\nMems_allowed_list:\t0-63"})
+    assert memory_nodes(server.root) == (0, 1)
+    assert memory_nodes(server.root, with_cpus=False) == (0, 1, 2)
+    server.put({"/proc/self/status": "Mems_allowed_list:\t1-2"})
+    assert memory_nodes(server.root) == (1,)
+
+
+def test_a_machine_that_says_nothing_of_nodes(bare):
+    with pytest.raises(reading.Unknown, match="has_memory"):
+        memory_nodes(bare.root)
+    topology = read_topology(bare.root, {0, 1})
+    assert topology.nodes == () and topology.packages == (0,)
+    assert "socket any CPU belongs" in topology.socket_note

@@ -65,3 +65,11 @@ def test_text_cannot_break_a_table():
 
 def test_axis_ticks():
     assert [words.tick(t) for t in (0.0, 0.05, 1.0, 2.5)] == ["0", "50 ms", "1 s", "2.5 s"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "0"), (0.04, "0"), (0.25, "0.2"), (3.0, "3"), (26.4, "26.4"), (1234.5, "1 230")],
+)
+def test_counts(value, expected):
+    assert words.count(value) == expected

@@ -18,13 +18,15 @@ from asv.util import write_json as asv_json
 from cputrain import paths
 from cputrain.atomic import write_json
 from cputrain.experiment import Experiment
+from cputrain.report.export import Summary
+from cputrain.results.columns import Row
 
 SESSION = "20261121T110000-1234"
 
 
 def worker(experiment: Experiment, samples: list[list[float]], **others: Any) -> dict[str, Any]:
     """A worker of a run record, as a worker that went well leaves it."""
-    tokens = experiment.training.tokens_per_step
+    tokens, system = experiment.training.tokens_per_step, experiment.system
     return {
         "id": "0",
         "session": SESSION,
@@ -36,7 +38,11 @@ def worker(experiment: Experiment, samples: list[list[float]], **others: Any) ->
         "reason": None,
         "experiment": experiment.to_json(),
         "identity": experiment.identity,
-        "placement": {"cpus": [0, 1], "threads": experiment.system.threads or 2},
+        "placement": {
+            "cpus": [0, 1],
+            "threads": system.intra_op_threads or system.threads or 2,
+            "omp_threads": system.threads or 2,
+        },
         "phases": {"start_s": 0.1, "import_s": 2.0, "first_step_s": 0.3},
         "samples": [
             {"step_s": steps, "loss": [5.0] * len(steps), "tries": 1, "disturbed": False}
@@ -66,6 +72,12 @@ def steps(step_s: float, rng: np.random.Generator, spread: float = 0.01) -> list
     """Three samples of ten steps of one worker."""
     here = step_s * math.exp(spread * rng.standard_normal())
     return [[float(here * math.exp(0.01 * e)) for e in rng.standard_normal(10)] for _ in range(3)]
+
+
+def rows_of(summary: Summary, suite: str, machine: str = "here") -> dict[str, Row]:
+    """An export's rows of a suite, by value."""
+    mine = [r for r in summary.rows if (r["suite"], r["machine"]) == (suite, machine)]
+    return {row["value"]: row for row in mine}
 
 
 class Project:
@@ -120,6 +132,10 @@ class Project:
         samples = [float(np.median(s["step_s"])) for w in made for s in w["samples"]]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)
         return made
+
+    def page(self) -> str:
+        """The page that an export wrote."""
+        return (self.root / "result" / "README.md").read_text()
 
     def save(
         self, commit: str = "c" * 40, date: int = 1_000, machine: dict[str, str] | None = None

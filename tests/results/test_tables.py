@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from cputrain.experiment import Experiment
-from cputrain.results import columns, rows, tables
+from cputrain.results import asked, columns, rows, tables
 
 USUAL = Experiment()
 
@@ -109,7 +109,7 @@ def test_the_data_path(project):
 
 def test_every_field_of_the_experiment_is_a_column(one):
     row = columns.row(one[0], {})
-    assert set(USUAL.flat()) - set(columns.ASKED) <= set(row)
+    assert set(USUAL.flat()) - set(asked.RENAMED) <= set(row)
     assert (row["threads"], row["cores"], row["seq_len"]) == (1, None, 256)
     assert (row["steps_per_sample"], row["samples_per_worker"]) == (10, 3)
 

@@ -11,7 +11,7 @@ import torch
 import torch._dynamo  # the optimizer would import it when it is built: a second of its own
 
 from cputrain.engines import EngineError, check_weights
-from cputrain.engines.torch_ import in_precision, libraries, optimizers, precision
+from cputrain.engines.torch_ import by_library, in_precision, libraries, optimizers, precision
 from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
     block_runs,
@@ -136,7 +136,8 @@ class TorchEngine:
         ops: how often each operator of interest ran. optimizer_kernel: the one that ran; None
         without an optimizer. checkpointed: the blocks were computed again. precision: rows of
         name, asked, found, right. moe_load: share of each expert, by block, where there are
-        experts. See `Compilation.found` for the rest.
+        experts. See `by_library.look` where the library of products is asked for, and
+        `Compilation.found` for the rest.
         """
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
@@ -151,6 +152,9 @@ class TorchEngine:
             inputs = [torch.from_numpy(array) for array in arrays if array is not None]
             load = expert_load(module.h)  # of the pass that trains: the proof's has no noise
             proof = in_precision.look(module, experiment, passes, *inputs)
+            multiplied = {}
+            if experiment.runtime.matmul_backend != "default":
+                multiplied = by_library.look(module, experiment, lambda: self._passes.step(batch))
         ops = operators(passes)
         again = products_again(passes, experiment.model.vocab_size) if compilation else runs.all()
         return {
@@ -159,6 +163,7 @@ class TorchEngine:
             "checkpointed": again,
             "precision": proof,
             **load,
+            **multiplied,
             **(compilation.found(ops) if compilation else {}),
         }
 

@@ -28,7 +28,10 @@ INTEREST = (
     "ompiled",
 )
 """Parts of the names of operators that are reported."""
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_int_mm")
+PRODUCTS = (
+    *("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_int_mm"),
+    "mkldnn::_linear_pointwise",
+)
 """Operators that multiply matrices, without those that call them."""
 BACKWARD = "cputrain: backward"
 """The profiled region of the backward pass."""

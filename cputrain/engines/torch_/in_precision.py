@@ -108,6 +108,8 @@ def checks(experiment: Experiment, found: dict[str, int]) -> list[tuple[str, Any
     if precision in PLAIN:
         results.append(("quantized layers", 0, layers, not layers))
         of_interest = [f"aten::addmm {PLAIN[precision]}", f"aten::mm {PLAIN[precision]}"]
+        if experiment.runtime.matmul_backend == "onednn":
+            of_interest.append(f"mkldnn::_linear_pointwise {PLAIN[precision]}")
         done, least = sum(found.get(name, 0) for name in of_interest), left * _times(experiment)[0]
         return [*results, (" and ".join(of_interest), f">= {least}", done, done >= least)]
     results.append(("quantized layers", "> 0", layers, layers > 0))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cputrain.engines.torch_ import quantized
+from cputrain.engines.torch_ import onednn, quantized
 from cputrain.experiment import Experiment
 from cputrain.fields import refuse
 
@@ -51,13 +51,19 @@ KINDS: dict[str, type[nn.Linear]] = {"q8": Int8Linear, "q4": Group4Linear, "bitn
 def make(experiment: Experiment, n_in: int, n_out: int, bias: bool) -> nn.Module:
     """A layer [..., n_in] -> [..., n_out] with `weight` [n_out, n_in] and, if asked, `bias`.
 
+    With matmul_backend = "onednn" it is `onednn.OneDnnLinear`.
+
     Raises:
         ExperimentError: precision = "q4", and n_in does not divide into groups of 32.
+        EngineError: this torch has no way to oneDNN.
     """
     precision = experiment.training.precision
     if precision == "q4" and n_in % quantized.GROUP:
         rule = f"a layer with {n_in} inputs does not divide into groups of {quantized.GROUP}"
         refuse("precision", precision, rule)
+    if experiment.runtime.matmul_backend == "onednn":
+        onednn.require()
+        return onednn.OneDnnLinear(n_in, n_out, bias=bias)
     return KINDS.get(precision, nn.Linear)(n_in, n_out, bias=bias)
 
 

@@ -16,6 +16,17 @@ def names_and_shapes(experiment):
     assert found == shapes.weight_shapes(experiment)
 
 
+def equals(block, by_hand, x):
+    """The block gives what `by_hand` gives, from x in double precision; its gradients too."""
+    weight = torch.randn_like(x)
+    results = []
+    for function in (block, lambda x: by_hand(block, x)):
+        y = function(x)
+        results.append([y, *torch.autograd.grad((y * weight).sum(), [x, *block.parameters()])])
+    for found, expected in zip(*results, strict=True):
+        assert (found - expected).abs().max() < 1e-9 * max(1, expected.abs().max())
+
+
 def sees_nothing_later(experiment, at):
     """Changing the token at `at` changes hidden states from there on, and only these."""
     made, (inputs, _) = make(experiment, spread=0.05).eval(), batch(experiment)

@@ -39,14 +39,7 @@ def by_position(block, x):
 def test_values_and_gradients_equal_a_loop():
     block = make(GMLP, spread=0.2).double().h[0]
     x = torch.randn(3, 24, 32, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn_like(x)
-    results = []
-    for function in (block, lambda x: by_position(block, x)):
-        y = function(x)
-        gradients = torch.autograd.grad((y * weight).sum(), [x, *block.parameters()])
-        results.append([y.detach(), *gradients])
-    for one, other in zip(*results, strict=True):
-        assert (one - other).abs().max() < 1e-9 * max(1, other.abs().max())
+    block_checks.equals(block, by_position, x)
 
 
 def test_later_positions_weights_get_no_gradient():

@@ -44,13 +44,7 @@ def dense(mlp, x):
 def test_values_and_gradients_equal_a_dense_loop(activation):
     experiment = MOE.but(activation=activation, n_embd=48)
     mlp, x = mlp_of(experiment), torch.randn(3, 24, 48, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn_like(x)
-    results = []
-    for function in (mlp, lambda x: dense(mlp, x)):
-        y = function(x)
-        results.append([y, *torch.autograd.grad((y * weight).sum(), [x, *mlp.parameters()])])
-    for found, expected in zip(*results, strict=True):
-        assert (found - expected).abs().max() < 1e-9 * max(1, expected.abs().max())
+    block_checks.equals(mlp, dense, x)
 
 
 def test_an_expert_computes_its_own_tokens_and_no_others():

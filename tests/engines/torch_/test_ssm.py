@@ -112,13 +112,7 @@ def test_the_block_equals_its_equations():
     block = make(SSM.but(seq_len=70), spread=0.1).double().h[0]
     torch.manual_seed(0)
     x = torch.randn(2, 70, 64, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn_like(x)
-    results = []
-    for function in (block, lambda x: by_token(block, x)):
-        y = function(x)
-        results.append([y, *torch.autograd.grad((y * weight).sum(), [x, *block.parameters()])])
-    for found, expected in zip(*results, strict=True):
-        assert (found - expected).abs().max() < 1e-9 * max(1, expected.abs().max())
+    block_checks.equals(block, by_token, x)
 
 
 def test_the_scan_stays_in_float32():

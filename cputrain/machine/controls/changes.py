@@ -1,0 +1,151 @@
+"""Change the machine for one cell, and put it back whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from cputrain import lock
+from cputrain.errors import UsageError
+from cputrain.machine.controls import journal as journals
+from cputrain.machine.controls import leftover
+from cputrain.machine.controls.control import Control
+from cputrain.machine.controls.files import ControlError, Files, is_allowed
+from cputrain.machine.controls.guard import Guard
+from cputrain.machine.controls.journal import Journal, Saved
+from cputrain.machine.controls.undoing import CONTROLS, put_back
+
+
+class Changes:
+    """Some controls set to some values; made by `apply`, ended by `put_back`.
+
+    Args:
+        files: the machine's.
+        wanted: controls and values, in the order in which they are set.
+    """
+
+    def __init__(self, files: Files, wanted: Sequence[tuple[Control, str]]) -> None:
+        self.files, self.wanted = files, wanted
+        self.record: list[dict[str, Any]] = []
+        self._journal: Journal | None = None
+        self._guard: Guard | None = None
+        self._left: list[str] = []
+        self._lock: socket.socket | None = None
+
+    def apply(self) -> None:
+        """Set what is not so already: journal, watchdog, write, read back.
+
+        What an earlier process left changed is put back first, also where nothing is wanted.
+
+        Raises:
+            ControlError: the kernel did not take it, or somebody else's changes are in the way;
+                everything is as it was found.
+        """
+        if not self.wanted and not journals.path().exists():
+            return
+        try:
+            self._lock = lock.hold(_address(self.files))
+        except UsageError:
+            raise ControlError("another process is changing this machine's settings") from None
+        try:
+            leftover.put_back(journals.path())  # first: what was left may look like what is asked
+            if all(control.is_set(value) for control, value in self.wanted):
+                self.put_back()
+            elif not is_allowed():
+                raise ControlError("changes of this machine are not allowed")
+            else:
+                self._write()
+        except UsageError as error:
+            self.put_back()
+            raise ControlError(str(error)) from error
+        except BaseException:
+            self.put_back()
+            raise
+
+    def _write(self) -> None:
+        id, root = uuid.uuid4().hex, str(self.files.root)
+        path, owner = journals.path(), journals.me()
+        self._journal = Journal(path, id, root, owner, journals.boot(), self._found())
+        self._journal.save()
+        self._guard = Guard(self._journal)
+        for control, value in self.wanted:
+            if control.is_set(value):
+                continue
+            before = control.read()
+            self._journal.written.append((control.name, before))
+            self._journal.save()
+            control.write(value)
+            now = control.read()
+            self.record.append(
+                {
+                    "what": control.name,
+                    "asked": value,
+                    "before": _short(before),
+                    "written": _short({name: now[name] for name in before if name in now}),
+                    "put_back": None,
+                }
+            )
+        if not self._guard.is_there():
+            raise ControlError("the watchdog was killed, so nothing stays changed")
+
+    def _found(self) -> dict[str, Saved]:
+        """What there is now in all files that will be written, or that a write may move."""
+        found: dict[str, Saved] = {}
+        for control, _ in self.wanted:
+            for name in control.moves:
+                found[name] = CONTROLS[name](self.files).read()
+        for control, _ in self.wanted:
+            found[control.name] = {**found.get(control.name, {}), **control.read()}
+        return found
+
+    def lost(self) -> str | None:
+        """One line about a setting that somebody else has changed meanwhile; None if all hold."""
+        for control, value in self.wanted:
+            if not control.is_set(value):
+                return f"{control.label} {value} was changed by somebody else meanwhile"
+        return None
+
+    def put_back(self) -> list[str]:
+        """Put everything back; one line for each file that could not be. Safe to call again."""
+        left = self._left
+        if self._journal is not None:
+            left = put_back(self._journal, self.files).left
+            try:
+                if not left:
+                    self._journal.remove()
+            except UsageError as error:
+                left = [str(error)]
+            self._journal = None
+        if self._guard is not None:
+            (self._guard.leave if left else self._guard.dismiss)()
+            self._guard = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+        self._left = left
+        for change in self.record:
+            change["put_back"] = not left
+        return left
+
+
+def _address(files: Files) -> str:
+    """The lock of one machine, or of one made tree: an abstract socket, of 107 letters at most."""
+    return f"\0cputrain-machine-changes-{hashlib.sha256(bytes(files.root)).hexdigest()[:16]}"
+
+
+def _short(saved: Saved) -> Saved:
+    """Files that many policies have alike, as one."""
+    patterns: dict[str, dict[str, str]] = {}
+    for name, text in saved.items():
+        folder, _, file = name.rpartition("/")
+        above, _, policy = folder.rpartition("/")
+        pattern = f"{above}/policy*/{file}" if policy.startswith("policy") else name
+        patterns.setdefault(pattern, {})[name] = text
+    short: Saved = {}
+    for pattern, files in patterns.items():
+        alike = len(set(files.values())) == 1
+        short |= {pattern: next(iter(files.values()))} if alike else files
+    return short

@@ -1,0 +1,80 @@
+"""Which library hands out this process's memory, and whether it keeps what is given back.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+from pathlib import Path
+
+SYMBOLS = ("malloc", "calloc", "realloc", "free", "posix_memalign")
+"""What has to come from one library; torch's tensors are from the last."""
+GLIBC = re.compile(r"libc(-2\.\d+)?\.so(\.6)?")
+"""glibc's file name; before 2.34 it has the version."""
+LARGE = 33 << 20
+"""Bytes; over 32 MiB glibc maps every block and unmaps it when it is freed, unless told not to
+(DEFAULT_MMAP_THRESHOLD_MAX in malloc.c, on 64-bit machines)."""
+
+
+class _Info(ctypes.Structure):
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def providers() -> list[str]:
+    """The files that this process has `SYMBOLS` from, links resolved; one where all is well.
+
+    A program that is not position-independent, such as Debian's python3, has an entry of its own
+    for functions whose address it takes. It leads to the library, so what is found in the
+    program counts only where everything is.
+    """
+    everything, program = ctypes.CDLL(None), os.path.realpath("/proc/self/exe")
+    found = {_file_of(everything, symbol) for symbol in SYMBOLS}
+    return sorted(found - {program} or {program})
+
+
+def _file_of(everything: ctypes.CDLL, symbol: str) -> str:
+    """The file that `symbol` is found in, as a library of this process would find it."""
+    address, info = ctypes.cast(getattr(everything, symbol), ctypes.c_void_p), _Info()
+    everything.dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Info))
+    if not everything.dladdr(address, ctypes.byref(info)):
+        return f"no file: {symbol} is at {address.value:#x}"
+    return os.path.realpath(os.fsdecode(info.file))
+
+
+def is_glibc(file: str) -> bool:
+    """Whether a file of `providers` is the C library itself."""
+    return GLIBC.fullmatch(Path(file).name) is not None
+
+
+def faults_of_a_large_block(tries: int = 4) -> int:
+    """Minor page faults of taking, writing and freeing `LARGE` bytes once more.
+
+    The least of some tries after a first one: the kernel's moving of pages between nodes counts
+    as faults too, and comes and goes. None to speak of where the block was kept from before;
+    one for each page, at most 2 MiB, where it comes fresh from the kernel each time.
+
+    Raises:
+        MemoryError: there is no such block.
+    """
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    library.free.restype, library.free.argtypes = None, (ctypes.c_void_p,)
+    counted = []
+    for _ in range(1 + tries):
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+        block = library.malloc(LARGE)
+        if not block:
+            raise MemoryError(f"malloc of {LARGE} bytes failed")
+        ctypes.memset(block, 1, LARGE)
+        library.free(block)
+        counted.append(resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before)
+    return min(counted[1:])

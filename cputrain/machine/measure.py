@@ -1,0 +1,181 @@
+"""Measure matrix products and memory bandwidth by number of threads, within a given time.
+
+As a program, in the measured stack: `python -m cputrain.machine.measure --seconds 10 fp32:1
+fp32:2 bandwidth:2` prints what it found as JSON; `record.merge` keeps it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cputrain.machine import bandwidth, clock, cpu, peak, reading, record, topology
+
+SECONDS = {"fp32": 3.0, "bf16": 1.2, "int8": 1.2, "bandwidth": 0.8}
+"""Most time for one number of threads, and the shares where not all have so much."""
+
+LEAST = 0.04
+"""Seconds below which nothing is worth measuring."""
+
+LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "threadpoolctl", "torchao")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to measure: a key of `record.FIELDS`, and a number of threads."""
+
+    kind: str
+    threads: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.threads}"
+
+
+def task(text: str) -> Task:
+    """The task of a text such as "fp32:2". Raises ValueError."""
+    kind, _, threads = text.partition(":")
+    if kind not in record.FIELDS or not re.fullmatch("[1-9][0-9]{0,4}", threads):
+        raise ValueError(text)
+    return Task(kind, int(threads))
+
+
+def within(
+    tasks: Sequence[Task],
+    seconds: float,
+    do: Callable[[Task, float], float],
+    now: Callable[[], float] = time.perf_counter,
+) -> Iterator[tuple[Task, float | str]]:
+    """Do one task after the other; its rate, or the reason why there is none.
+
+    Args:
+        tasks: the most important first: where time runs out, the last ones go without.
+        seconds: for all, shared out by `SECONDS`.
+        do: measures a task in about so many seconds; may raise reading.Unknown.
+        now: the clock.
+    """
+    end = now() + seconds
+    for i, one in enumerate(tasks):
+        to_come = sum(SECONDS[other.kind] for other in tasks[i:])
+        share = SECONDS[one.kind] * min(1.0, (end - now()) / to_come)
+        if share < LEAST:
+            yield one, "no time was left; a later run measures it"
+            continue
+        try:
+            yield one, do(one, share)
+        except reading.Unknown as unknown:
+            yield one, str(unknown)
+
+
+def cores_in_order(whole: topology.Topology) -> tuple[int, ...]:
+    """One CPU of each core, as `Topology.choose` takes them: package by package."""
+    found: list[int] = []
+    for n in range(1, whole.physical_cores + 1):
+        found += set(whole.choose(n)) - set(found)
+    return tuple(found)
+
+
+def _do(order: tuple[int, ...], sizes: dict[str, int]) -> Callable[[Task, float], float]:
+    import torch
+
+    def do(one: Task, seconds: float) -> float:
+        torch.set_num_threads(one.threads)
+        if one.kind != "bandwidth":
+            return peak.best_rate(peak.products(one.kind), seconds)
+        size = bandwidth.array_bytes(order[: one.threads])
+        rate = bandwidth.best_bandwidth(bandwidth.torch_triad, size, seconds)
+        sizes[str(one.threads)] = size
+        return rate
+
+    return do
+
+
+def pinned(order: Sequence[int]) -> bool:
+    """Whether the threads of this process are bound, one to each of these CPUs."""
+    masks = []
+    for thread in os.listdir("/proc/self/task"):  # noqa: PTH208 - names, not paths
+        with suppress(ProcessLookupError):  # it ended meanwhile
+            masks.append(os.sched_getaffinity(int(thread)))
+    bound = sorted(next(iter(mask)) for mask in masks if len(mask) == 1)
+    return bound == sorted(order)
+
+
+def libraries() -> dict[str, Any]:
+    """Version and, where the library tells, build settings of the measured stack."""
+    import numpy
+    import torch
+
+    found: dict[str, Any] = {"python": {"version": sys.version.split()[0]}}
+    for name in LIBRARIES:
+        try:
+            found[name] = {"version": importlib.metadata.version(name)}
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = {"version": None, "version_reason": "not installed"}
+    found["torch"]["build"] = torch.__config__.show()
+    found["torch"]["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+    build: Any = numpy.show_config(mode="dicts")
+    # Where NumPy was built says nothing of what it is.
+    found["numpy"]["build"] = {k: v for k, v in build.items() if k != "Python Information"}
+    return found
+
+
+def measure(tasks: Sequence[Task], seconds: float, order: tuple[int, ...]) -> dict[str, Any]:
+    """What machine.json gets of these tasks. The threads are bound to `order` before."""
+    import torch
+
+    found: dict[str, Any] = {"date": datetime.now(UTC).isoformat(timespec="seconds")}
+    found["torch"] = str(torch.__version__)
+    sizes: dict[str, int] = {}
+    reasons, most = {}, 0
+    for one, rate in within(tasks, seconds, _do(order, sizes)):
+        if isinstance(rate, str):
+            reasons[str(one)] = rate
+        else:
+            field = found.setdefault(record.FIELDS[one.kind], {})
+            field[str(one.threads)] = float(f"{rate:.4g}")
+            most = max(most, one.threads)
+    found |= {"bandwidth_array_bytes": sizes, "reasons": reasons}
+    found["pinned"] = pinned(order[:most])
+    found |= clock.reading()
+    found["libraries"] = libraries()
+    with suppress(reading.Unknown):
+        found["flags"] = cpu.info(reading.ROOT, "flags", "Features")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Bind the threads, measure, print JSON."""
+    started = time.perf_counter()
+    parser = argparse.ArgumentParser(
+        prog="python -m cputrain.machine.measure",
+        description="Measure matrix products and memory bandwidth, and print JSON.",
+    )
+    parser.add_argument("--seconds", type=float, default=10.0, help="in all, imports included")
+    what = f"such as fp32:2; one of {', '.join(record.FIELDS)}, and threads"
+    parser.add_argument("tasks", type=task, nargs="+", metavar="TASK", help=what)
+    options = parser.parse_args(arguments)
+    order = cores_in_order(topology.read_topology())
+    if any(one.threads > len(order) for one in options.tasks):
+        parser.error(f"tasks: at most {len(order)} threads, one for each core allowed")
+    # Read by the OpenMP runtime when torch loads it.
+    os.environ["OMP_PROC_BIND"] = "close"
+    os.environ["OMP_PLACES"] = ",".join(f"{{{cpu}}}" for cpu in order)
+    import torch  # noqa: F401
+
+    left = options.seconds - (time.perf_counter() - started)
+    # A slow disk may take all the time for the import: something is measured all the same.
+    print(json.dumps(measure(options.tasks, max(left, options.seconds / 3), order)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

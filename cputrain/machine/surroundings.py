@@ -1,0 +1,86 @@
+"""What a container or a virtual machine takes away, hides or makes up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cputrain.machine import facts, quota, reading
+from cputrain.machine.finding import Finding
+
+
+def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
+    """Quota, cpuset, and what cannot be trusted here."""
+    for name, look in (("cgroup quota", _quota), ("cpuset", _cpuset)):
+        try:
+            yield look(root)
+        except reading.Unknown as error:
+            yield Finding("unknown", f"{name}: {error}")
+    yield from _around(root)
+
+
+def _quota(root: Path) -> Finding:
+    cpus, allowed = quota.cpu_quota(root), len(os.sched_getaffinity(0))
+    if cpus is None:
+        return Finding("ok", "cgroup quota: none")
+    what = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
+    if cpus >= allowed:
+        return Finding("ok", what)
+    do = f"start under taskset -c 0-{max(1, int(cpus)) - 1}, or lift the quota"
+    return Finding("warn", f"{what}; threads are held back in turns", do)
+
+
+def _cpuset(root: Path) -> Finding:
+    """Fewer CPUs than are online; affinity masks have them only, /proc/cpuinfo has all."""
+    listed = cpuset(root)
+    online = reading.cpu_list(root, "/sys/devices/system/cpu/online")
+    if len(reading.as_list(listed)) >= len(online):
+        return Finding("ok", f"cpuset: all {len(online)} CPUs")
+    what = f"cpuset: CPUs {listed} of {len(online)}; others may be given the same ones"
+    return Finding("warn", what, "give this container or job CPUs that nobody else has")
+
+
+def cpuset(root: Path = reading.ROOT) -> str:
+    """The CPUs that this process's cgroup leaves it, as the kernel lists them.
+
+    Raises:
+        Unknown: no cgroup says.
+    """
+    for folder in reading.cgroup_folders(root, "cpuset"):
+        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+            try:
+                content = reading.text(root, f"{folder}/{name}")
+                reading.as_list(content)
+            except (reading.Unknown, ValueError):
+                continue
+            return content
+    raise reading.Unknown("no cgroup lists CPUs")
+
+
+def _around(root: Path) -> Iterator[Finding]:
+    """What cannot be trusted in a virtual machine, and in a container."""
+    found = facts.read_facts(root)
+    for key, inside in (("hypervisor", _in_machine), ("container", _in_container)):
+        value = found.values[key]
+        if value is None:
+            yield Finding("unknown", f"{key}: {found.reasons[key]}")
+        elif value == "none":
+            yield Finding("ok", f"{key}: none")
+        else:
+            yield from inside(value)
+
+
+def _in_machine(name: str) -> Iterator[Finding]:
+    what = f"hypervisor: {name}; other guests may take the CPUs, and not every host reports that"
+    do = "trust samples without steal and run-queue delay, or measure on a host"
+    yield Finding("warn", f"{what} as steal", do)
+    what = "virtual machine: the clock shown, cache sizes and nodes are the hypervisor's word"
+    do = "go by the observed clock, an estimate, and the measured bandwidth; frequency, "
+    yield Finding("warn", what, f"{do}governor and turbo are the host's to set")
+
+
+def _in_container(name: str) -> Iterator[Finding]:
+    what = f"container: {name}; processes outside use the same CPUs, caches and memory unseen"
+    do = "go by the run-queue delay; page placement may be refused without the capability "
+    yield Finding("warn", what, f"{do}SYS_NICE, and clock and governor are set from outside")

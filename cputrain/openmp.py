@@ -1,0 +1,125 @@
+"""The OpenMP runtime that torch calls in this process, asked through its own functions.
+
+Several can be loaded: torch's libgomp stays mapped under a preloaded libiomp5, which has GNU's
+entry points too and comes first in the linker's order. So what is mapped does not tell.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain.machine import mapped
+from cputrain.machine.reading import Unknown
+
+ENTRY = "GOMP_parallel"
+"""What code compiled by GCC calls to start a parallel region."""
+PROC_BIND = ("false", "true", "primary", "close", "spread", "intel")
+"""omp_get_proc_bind by its number (OpenMP 5.1, omp.h); 5 is Intel's own KMP_AFFINITY."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A loaded OpenMP runtime.
+
+    Attributes:
+        path: its file, links resolved.
+        is_kmp: Intel's or LLVM's, which have the kmp_ functions and read KMP_ variables.
+    """
+
+    path: str
+    is_kmp: bool
+
+
+@dataclass(frozen=True)
+class Member:
+    """A thread of a team: OpenMP's number, the kernel's id, and the CPUs that it may run on."""
+
+    number: int
+    thread: int
+    cpus: tuple[int, ...]
+
+
+class _Symbol(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def serving() -> Runtime:
+    """The runtime that torch's parallel regions run in: who provides `GOMP_parallel` to it.
+
+    Looked up as the linker does for libtorch_cpu: the global scope first, preloads leading,
+    then its own libraries.
+
+    Raises:
+        Unknown: no OpenMP runtime is loaded.
+    """
+    symbol = _Symbol()
+    libc = ctypes.CDLL(None)
+    if not libc.dladdr(ctypes.cast(_scope()[ENTRY], ctypes.c_void_p), ctypes.byref(symbol)):
+        raise Unknown(f"no loaded file has the {ENTRY} that torch calls")
+    path = str(Path(os.fsdecode(symbol.file)).resolve())
+    return Runtime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
+
+
+def _scope() -> ctypes.CDLL:
+    for path in (None, *mapped.libraries("libtorch_cpu")):
+        scope = ctypes.CDLL(path)
+        if hasattr(scope, ENTRY):
+            return scope
+    raise Unknown("no OpenMP runtime is loaded")
+
+
+def follows(runtime: Runtime, threads: Callable[[], int]) -> bool:
+    """Whether a library's thread count is that of `runtime`: tried, and put back.
+
+    Args:
+        threads: the library's getter, such as torch.get_num_threads.
+    """
+    library, before = ctypes.CDLL(runtime.path), threads()
+    library.omp_set_num_threads(before + 1)
+    try:
+        return threads() == before + 1
+    finally:
+        library.omp_set_num_threads(before)
+
+
+def team() -> list[Member]:
+    """The threads of a parallel region of the default size, by OpenMP's number.
+
+    They are the ones that torch computes with: a runtime keeps its threads for the next region
+    of the thread that started it.
+
+    Raises:
+        Unknown: no OpenMP runtime is loaded.
+    """
+    scope, found = _scope(), []
+
+    def look(_: object) -> None:
+        cpus = tuple(sorted(os.sched_getaffinity(0)))
+        found.append(Member(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
+
+    region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(look)
+    scope[ENTRY](region, None, ctypes.c_uint(0), ctypes.c_uint(0))
+    return sorted(found, key=lambda member: member.number)
+
+
+def proc_bind() -> str:
+    """How the runtime binds the threads of the next region. Raises Unknown without one."""
+    number = _scope().omp_get_proc_bind()
+    return PROC_BIND[number] if 0 <= number < len(PROC_BIND) else str(number)
+
+
+def blocktime_ms(runtime: Runtime) -> int:
+    """Milliseconds that threads of a kmp runtime spin before they sleep."""
+    return int(ctypes.CDLL(runtime.path).kmp_get_blocktime())

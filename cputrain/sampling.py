@@ -1,0 +1,94 @@
+"""One sample: timed steps with what else went on meanwhile, repeated while others disturb it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from cputrain import inforce
+from cputrain.experiment import Experiment
+from cputrain.knobs import Placement
+from cputrain.machine import clock, energy, noise
+
+if TYPE_CHECKING:
+    from cputrain.data.feed import Feed
+    from cputrain.stepper import Stepper
+
+MAX_TRIES = 3
+PAUSES_S = (1.0, 4.0)
+"""Waits before a sample is repeated, so that a short disturbance is over by then."""
+DISTURBED_SHARE = 0.05
+"""Run-queue delay over wall time from which a sample counts as disturbed."""
+
+
+class Sampler:
+    """Takes the samples of one worker."""
+
+    def __init__(
+        self, experiment: Experiment, placement: Placement, stepper: Stepper, feed: Feed
+    ) -> None:
+        self._experiment, self._placement = experiment, placement
+        self._stepper, self._feed = stepper, feed
+        self._steady = experiment.runtime.jit_state == "steady"
+
+    def take(self) -> dict[str, Any]:
+        """The calmest of at most MAX_TRIES tries; an undisturbed one is the last.
+
+        Raises:
+            NotInForce: a thread left the mask, or others than asked computed.
+        """
+        best: dict[str, Any] | None = None
+        for tries in range(1, MAX_TRIES + 1):
+            sample, busy = self._once()
+            if best is None or not sample["disturbed"] or _queued(sample) < _queued(best):
+                best = sample
+            if not sample["disturbed"] or not self._steady:  # a first step is there once only
+                break
+            if tries < MAX_TRIES:
+                time.sleep(PAUSES_S[tries - 1])
+        assert best is not None
+        checks = [inforce.thread_masks(list(self._placement.cpus))]
+        # `busy` is of the last try: threads do not come and go between tries. In a first step
+        # there are the compiler's beside those that compute.
+        if self._steady:
+            checks.append(busy)
+        inforce.require(checks)
+        return {**best, "tries": tries}
+
+    def _once(self) -> tuple[dict[str, Any], inforce.Check]:
+        """One try, and whether the right threads worked in it."""
+        cpus, system = self._placement.cpus, self._experiment.system
+        worked, joules, waited = self._cpu_time(), energy.read(), self._stepper.waited_s
+        before = noise.read(cpus=cpus)
+        step_s = self._stepper.train(self._experiment.budget.steps)
+        readings = noise.between(before, noise.read(cpus=cpus))
+        readings |= energy.between(joules, energy.read())
+        busy = inforce.busy_threads(
+            self._placement.threads,
+            worked,
+            self._cpu_time(),
+            exactly=any((system.threads, system.cores, system.intra_op_threads)),
+        )
+        readings |= clock.reading()
+        share = readings["run_queue_share"]
+        # More threads than CPUs wait for one another: that is the experiment's own doing.
+        alone = self._placement.threads + len(self._feed.thread_ids) <= len(cpus)
+        disturbed = alone and share is not None and share > DISTURBED_SHARE
+        return {
+            "step_s": step_s,
+            "loss": self._stepper.losses[-len(step_s) :],
+            "noise": readings,
+            "disturbed": disturbed or bool(readings["throttled_s"]),
+            "busy": busy.to_json(),
+            "waited_s": self._stepper.waited_s - waited,
+        }, busy
+
+    def _cpu_time(self) -> dict[int, int]:
+        """Nanoseconds of CPU time by thread, without those of a streaming loader."""
+        loading = set(self._feed.thread_ids)
+        return {k: ns for k, ns in noise.cpu_time_by_thread().items() if k not in loading}
+
+
+def _queued(sample: dict[str, Any]) -> float:
+    """Share of the time that its threads waited for a CPU; 0 where the kernel does not say."""
+    return sample["noise"]["run_queue_share"] or 0.0

@@ -1,0 +1,28 @@
+"""The libraries that multiply, as a worker is given them; a test skips where one is missing."""
+
+import pytest
+
+from cputrain import libraries
+from cputrain.engines.numpy_libraries import KINDS
+from cputrain.knobs.matmul import MKL_LAYERS, VARIABLE
+
+NAMES = ("openblas", "mkl", "onednn")
+
+
+def path(name):
+    try:
+        return str(libraries.find(name))
+    except libraries.Missing as missing:
+        pytest.skip(str(missing))
+
+
+def give(monkeypatch, name):
+    """The environment that names it."""
+    monkeypatch.setenv(VARIABLE, path(name))
+    for variable, value in MKL_LAYERS.items():
+        monkeypatch.setenv(variable, value)
+
+
+def load(monkeypatch, name):
+    give(monkeypatch, name)
+    return KINDS[name](path(name))

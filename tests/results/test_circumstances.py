@@ -1,0 +1,66 @@
+"""Noise readings and states of workers as columns."""
+
+import pytest
+from made_project import worker
+
+from cputrain.experiment import Experiment
+from cputrain.results import circumstances, records
+
+READINGS = [
+    {"minor_faults": 100, "voluntary_switches": 4, "steal_share": 0.0, "clock_ghz": 3.2},
+    {"minor_faults": 20, "voluntary_switches": 0, "steal_share": 0.3, "clock_ghz": None},
+    {"minor_faults": 30, "voluntary_switches": 2, "energy_j": 4.5, "clock_ghz": 3.4},
+]
+
+
+def made(noise, state=None, **others):
+    one = worker(Experiment(), [[0.04, 0.05]] * len(noise), state=state, **others)
+    for sample, readings in zip(one["samples"], noise, strict=True):
+        sample["noise"] = readings
+    return one
+
+
+def test_counts_are_per_step_and_the_median_of_the_samples():
+    found = circumstances.columns([made(READINGS)])
+    assert found["minor_faults_per_step"] == 15
+    assert found["voluntary_switches_per_step"] == 1
+    assert found["clock_ghz"] == pytest.approx(3.3)
+    assert found["energy_j_per_step"] == pytest.approx(2.25)
+    assert found["steal_share"] == pytest.approx(0.15)
+    assert found["run_queue_share"] is None
+
+
+def test_a_reckoned_step_has_no_counts():
+    found = circumstances.columns([made(READINGS, composed="sum of 2 micro-batches x 8")])
+    assert found["minor_faults_per_step"] is None
+    assert found["clock_ghz"] == pytest.approx(3.3)
+
+
+def test_the_most_memory_in_huge_pages_of_all_workers():
+    states = [{"anon_huge_bytes": 0}, {"anon_huge_bytes": 2**21}, {"anon_huge_bytes": None}, None]
+    workers = [made(READINGS, state) for state in states]
+    assert circumstances.columns(workers)["anon_huge_bytes"] == 2**21
+    assert circumstances.columns(workers[:1])["anon_huge_bytes"] == 0
+    assert circumstances.columns(workers[2:])["anon_huge_bytes"] is None
+
+
+def test_records_that_lack_all_of_it_give_none():
+    found = circumstances.columns([worker(Experiment(), [[0.04]])])
+    assert set(found.values()) == {None}
+    assert set(circumstances.columns([made([{}, {}])]).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("noise", "state", "said"),
+    [
+        ({"clock_ghz": "fast"}, None, "noise.clock_ghz"),
+        ({"minor_faults": True}, None, "noise.minor_faults"),
+        ({}, {"anon_huge_bytes": "2 MiB"}, "state.anon_huge_bytes"),
+        ([1], None, "AttributeError"),
+    ],
+)
+def test_a_record_whose_readings_are_no_numbers_is_named(project, noise, state, said):
+    path = project.record("SeqLen", 128, [made([noise], state)])
+    problem = records.read_file(path)
+    assert isinstance(problem, records.Problem)
+    assert said in problem.reason

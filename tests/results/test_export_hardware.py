@@ -1,0 +1,139 @@
+"""Suites of hardware and system variables in the tables and on the page."""
+
+import math
+import re
+
+import polars as pl
+from made_project import failure, rows_of
+
+from cputrain.experiment import Experiment
+from cputrain.report.export import export
+
+USUAL = Experiment()
+NO_CPUFREQ = "this machine lets nobody set the clock: no cpufreq"
+
+
+def skip(project, suite, value, experiment, reason):
+    """A cell that the machine cannot run, as setup leaves it."""
+    project.record(suite, value, [failure(experiment, "skipped", reason)])
+    project.result(suite, value, math.nan)
+
+
+def clocks(project, why_not):
+    """Frequency and Governor; every value of which there is no reason ran."""
+    project.suite("Frequency", "frequency_ghz", (0.4, 1.6, "max"))
+    for value, step_s in ((0.4, 0.4), (1.6, 0.1), ("max", 0.042)):
+        experiment = USUAL.but(frequency_ghz=value)
+        if (reason := why_not(value)) is not None:
+            skip(project, "Frequency", value, experiment, reason)
+        else:
+            project.cell("Frequency", value, step_s, experiment)
+    project.suite("Governor", "governor", ("performance", "powersave"))
+    for value in ("performance", "powersave"):
+        skip(project, "Governor", value, USUAL.but(governor=value), NO_CPUFREQ)
+    project.save(commit="d" * 40, date=2_000)
+    names = {
+        "Frequency": USUAL.but(frequency_ghz="max"),
+        "Governor": USUAL.but(governor="performance"),
+    }
+    return {suite: experiment.identity for suite, experiment in names.items()}
+
+
+def test_suites_of_which_every_cell_is_skipped_have_a_table_and_no_rank(sweep):
+    baselines = clocks(sweep, lambda value: NO_CPUFREQ)
+    summary = export(sweep.root, baselines=baselines)
+    text = sweep.page()
+    ranked = re.findall(r"^\| \d \| \[(\w+)\]", text, re.MULTILINE)
+    assert ranked == ["SeqLen", "CoreCount", "AttentionBackend"]
+    table = text[text.index("### Frequency") :]
+    assert re.search(rf"^\| 0.4, 1.6, max \|.*\| skipped: {NO_CPUFREQ} \|$", table, re.MULTILINE)
+    assert "### Governor" in text
+    found = rows_of(summary, "Frequency")
+    assert {row["effect"] for row in found.values()} == {None}
+    assert found["0.4"]["frequency_ghz"] == "0.4"  # what was asked stays a column
+
+
+def test_what_is_skipped_is_listed_once_by_reason(sweep):
+    export(sweep.root, baselines=clocks(sweep, lambda value: NO_CPUFREQ))
+    opening = sweep.page().split("### ")[0]
+    listed = opening[opening.index("\n- Skipped here:") + 1 :]
+    assert listed.rstrip().splitlines()[1:] == [
+        "  - CoreCount (4, 8): n CPUs asked, only 2 allowed",
+        f"  - Frequency, Governor: {NO_CPUFREQ}",
+    ]
+
+
+def test_where_nothing_is_skipped_nothing_is_listed(project):
+    project.suite("SeqLen", "seq_len", (128, 256, 512))
+    project.cell("SeqLen", 256, 0.04)
+    project.save()
+    export(project.root)  # two cells did not run: that is not this machine's doing
+    assert "Skipped here" not in project.page()
+
+
+def test_a_clock_below_the_machine_s_lowest_is_skipped_and_the_others_are_compared(sweep):
+    low = "the clock goes from 0.8 to 3.6 GHz here, not to 0.4"
+    baselines = clocks(sweep, lambda value: low if value == 0.4 else None)
+    found = rows_of(export(sweep.root, baselines=baselines), "Frequency")
+    assert (found["0.4"]["status"], found["0.4"]["reason"]) == ("skipped", low)
+    assert found["max"]["effect"] == 1.0
+    assert found["1.6"]["effect_low"] < 0.1 / 0.042 < found["1.6"]["effect_high"]
+    assert {found[value]["frequency_ghz"] for value in ("1.6", "max")} == {"1.6", "max"}
+    assert "Frequency (0.4): the clock goes from 0.8 to 3.6 GHz here, not to n" in sweep.page()
+    table = pl.read_csv(sweep.root / "result" / "here" / "Frequency.csv")
+    assert table["frequency_ghz"].to_list() == ["0.4", "1.6", "max"]
+
+
+def test_a_suite_whose_baseline_is_skipped_still_has_its_times(sweep):
+    baselines = clocks(sweep, lambda value: "not to its maximum" if value == "max" else None)
+    found = rows_of(export(sweep.root, baselines=baselines), "Frequency")
+    assert found["1.6"]["effect"] is None
+    assert found["1.6"]["reason"].endswith("no baseline cell to compare with")
+    assert "| [Frequency](#frequency) | 4." in sweep.page()
+
+
+def test_settings_of_the_system_are_columns(project):
+    project.suite("Allocator", "allocator", ("glibc", "jemalloc"))
+    project.cell("Allocator", "glibc", 0.042)
+    every = {
+        "allocator": "jemalloc",
+        "wait_policy": "passive",
+        "pinning": "close",
+        "intra_op_threads": 1,
+        "inter_op_threads": 2,
+        "huge_pages": "always",
+        "numa_policy": "interleave",
+        "instruction_set": "avx2",
+        "turbo": "off",
+    }
+    project.cell("Allocator", "jemalloc", 0.04, USUAL.but(**every))
+    project.save()
+    row = rows_of(export(project.root), "Allocator")["jemalloc"]
+    assert {name: row[name] for name in every} == every
+
+
+def test_a_record_older_than_a_field_had_it_at_its_default(project):
+    project.suite("Depth", "n_layer", (4,))
+    made = project.cell("Depth", 4, 0.042)
+    for one in made:
+        one["experiment"]["system"] = {"cores": 1}
+    project.record("Depth", 4, made)
+    project.save()
+    row = rows_of(export(project.root), "Depth")["4"]
+    assert (row["cores"], row["allocator"], row["turbo"]) == (1, "glibc", "as_found")
+    assert row["intra_op_threads"] is None
+
+
+def test_readings_are_columns_and_notes(project):
+    project.suite("Allocator", "allocator", ("glibc", "jemalloc"))
+    for name in ("glibc", "jemalloc"):
+        made = project.cell("Allocator", name, 0.042, USUAL.but(allocator=name))
+        for one in made:
+            for sample in one["samples"]:
+                sample["noise"] = {"minor_faults": 11_000, "run_queue_share": 0.01}
+        project.record("Allocator", name, made)
+    project.save()
+    found = rows_of(export(project.root), "Allocator")
+    assert found["jemalloc"]["minor_faults_per_step"] == 1100
+    assert found["jemalloc"]["clock_ghz"] is None
+    assert re.search(r"^\| jemalloc \|.*\| 1 100 page faults per step \|$", project.page(), re.M)

@@ -1,0 +1,96 @@
+"""The page of a made-up sweep."""
+
+import math
+import re
+
+from cputrain.experiment import Experiment
+from cputrain.report.export import export
+
+USUAL = Experiment()
+
+
+def test_the_page_opens_with_what_the_numbers_say(sweep):
+    facts = {"cores": "2", "memory": "23.5 GiB"}
+    sweep.suite("Extra", "x", (1,))
+    sweep.result("Extra", 1, math.nan)
+    sweep.save(machine=facts, commit="d" * 40, date=2)
+    export(sweep.root, {"SeqLen": "Tokens in one training sequence."})
+    text = sweep.page()
+    opening = text[: text.index("### ")]
+    assert "AMD EPYC, 2 cores, 23.5 GiB of memory, x86_64, Linux 6.18; torch 2.13.0+cpu" in opening
+    ranked = re.findall(r"^\| (\d) \| \[(\w+)\]", opening, re.MULTILINE)
+    assert ranked == [("1", "SeqLen"), ("2", "CoreCount"), ("3", "AttentionBackend")]
+    assert re.search(r"1 000 steps take 4\d s here, 10 000 steps take [67]\.\d min", opening)
+    assert re.search(r"\*\*Noise floor\*\*: \d\.\d %", opening)
+    assert "Not run here: Depth, Extra." in opening
+    assert "### SeqLen\n\nTokens in one training sequence.\n\n| seq_len |" in text
+    assert text.index("### SeqLen") < text.index("### CoreCount") < text.index("### Baseline")
+
+
+def test_the_page_shows_failures_and_skips_with_their_reasons(sweep):
+    export(sweep.root)
+    text = sweep.page()
+    assert re.search(r"^\| 2048 \|.*\| out of memory: killed by the kernel \|$", text, re.MULTILINE)
+    assert re.search(
+        r"^\| 4, 8 \|.*\| skipped: n CPUs asked, only 2 allowed \|$", text, re.MULTILINE
+    )
+
+
+def test_every_picture_and_link_of_the_page_is_there(sweep):
+    export(sweep.root)
+    text = sweep.page()
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
+    assert len(pictures) == 4
+    assert all((sweep.root / "result" / picture).is_file() for picture in pictures)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
+    assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= anchors
+
+
+def test_several_machines_stand_side_by_side(sweep):
+    for name, step_s in (("big.one_x", 0.01), ("small", 0.1)):
+        sweep.cell("SeqLen", 256, step_s, machine=name)
+        sweep.cell("SeqLen", 512, 2 * step_s, USUAL.but(seq_len=512), machine=name)
+    sweep.save()
+    summary = export(sweep.root)
+    assert {row["machine"] for row in summary.rows} == {"here", "big.one_x", "small"}
+    text = sweep.page()
+    table = text[text.index("side by side") : text.index("## big.one_x")]
+    assert re.findall(r"^\| \[([\w.]+)\]", table, re.MULTILINE) == ["big.one_x", "here", "small"]
+    assert "1.000x" in table and re.search(r"\| (9\.\d\d|10\.\d)x \|", table)
+    links = set(re.findall(r"\]\(#([^)]*)\)", text))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
+    assert links <= anchors
+
+
+def test_the_page_tells_what_is_simulated_or_composed(sweep):
+    sweep.cell("Depth", 2, 0.02, USUAL.but(n_layer=2), simulated="4-bit weights in fp32")
+    sweep.cell("Depth", 4, 0.04, composed="sum of 2 micro-batches x 8 and the update")
+    sweep.save(commit="d" * 40, date=2_000)
+    export(sweep.root)
+    text = sweep.page()
+    assert re.search(r"^\| 2 \|.*[|;] 4-bit weights in fp32;", text, re.MULTILINE)
+    assert re.search(r"^\| 4 \|.*[|;] sum of 2 micro-batches x 8 and", text, re.MULTILINE)
+
+
+def test_disturbed_cells_do_not_set_the_baseline_time(project):
+    project.suite("Suite", "x", (1,))
+    project.suite("Other", "x", (1,))
+    made = project.cell("Suite", 1, 0.4)
+    made[0]["samples"][0]["disturbed"] = True
+    project.record("Suite", 1, made)
+    project.cell("Other", 1, 0.042)
+    project.save()
+    export(project.root)
+    assert re.search(r"\*\*Baseline\*\*: 4\d\.\d ms per step", project.page())
+
+
+def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
+    made = sweep.cell("AttentionBackend", "manual", 0.5, USUAL.but(attention_backend="manual"))
+    made[1]["samples"][0]["disturbed"] = True
+    sweep.record("AttentionBackend", "manual", made)
+    sweep.result("AttentionBackend", "sdpa", math.nan)
+    sweep.save(commit="d" * 40, date=2_000)
+    export(sweep.root)
+    assert re.search(r"^\| 1 \| \[AttentionBackend\].*\| disturbed \|$", sweep.page(), re.MULTILINE)

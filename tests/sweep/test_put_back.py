@@ -1,0 +1,98 @@
+"""The real program on a made cpufreq tree: what it changes is put back, also when it is killed."""
+
+import os
+import signal
+import time
+
+import pytest
+from made_cpufreq import everything, like_this, policy
+
+pytest.importorskip("asv")
+
+SUITE = '''
+"""Trial suites of the machine's settings."""
+
+from cputrain import suite
+
+
+class Chosen(suite.Suite):
+    """Governors."""
+
+    values = ("powersave", "performance", "ondemand")
+
+    @classmethod
+    def base(cls):
+        small = super().base().but(n_layer=1, n_embd=64, seq_len=32, steps=3, warm_up_steps=2)
+        return small.but(governor="powersave")
+
+    def vary(self, base, value):
+        return base.but(governor=value)
+'''
+WORDS = ("run", "--offline", "--rounds", "1", "--bench", "Chosen")
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+@pytest.fixture
+def made(trial):
+    """A made laptop with this machine's CPUs, and a suite of governors."""
+    kernel = like_this(trial.folder / "made")
+    (trial.suites / "clocks.py").write_text(SUITE)
+    trial.env["CPUTRAIN_MACHINE_ROOT"] = str(kernel.root)
+    return kernel
+
+
+def until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.005)
+    assert condition()
+
+
+def test_killed_twice_while_changed_and_stopped_all_is_put_back_within_a_second(trial, made):
+    before = everything(made)
+    kept = trial.folder / ".asv" / "machine-changes.json"
+    governors = [made.path(policy(cpu, "scaling_governor")) for cpu in CPUS]
+    for number in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
+        process = trial.start(*WORDS, "--allow-machine-changes")
+        until(lambda: all(g.read_text() == "performance\n" for g in governors), 120)
+        assert kept.exists()
+        process.send_signal(number)
+        until(lambda: everything(made) == before and not kept.exists(), 1.0)
+        out, _ = process.communicate(timeout=20)
+        assert "Traceback" not in out
+        if number == signal.SIGTERM:
+            assert "the machine's settings were put back" in out
+        until(lambda: trial.processes() == [], 5)
+
+
+def test_what_will_change_is_said_and_that_it_was_put_back(trial, made):
+    before = everything(made)
+    process = trial.start(*WORDS, "--allow-machine-changes")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    number = f"governor of {len(CPUS)} CPU"
+    assert f"will change this machine's {number}" in out
+    assert f"put back, as read again: {number}" in out
+    assert everything(made) == before
+    (worker,) = trial.record("Chosen/performance")["workers"]
+    (change,) = worker["machine_changes"]
+    everywhere = policy("*", "scaling_governor")
+    assert change["written"] == {everywhere: "performance"}
+    assert change["before"] == {everywhere: "powersave"} and change["put_back"] is True
+    found = {check["name"]: check for check in worker["in_force"]}
+    assert found["governor"]["found"] == "performance" and found["governor"]["ok"]
+    (worker,) = trial.record("Chosen/powersave")["workers"]
+    assert worker["machine_changes"] == []  # as it was already
+    (worker,) = trial.record("Chosen/ondemand")["workers"]
+    assert worker["reason"] == "no governor ondemand here: intel_pstate has performance, powersave"
+
+
+def test_without_leave_nothing_is_changed(trial, made):
+    before = everything(made)
+    process = trial.start(*WORDS[:-1], "Chosen.*performance")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0 and "will change" not in out
+    (worker,) = trial.record("Chosen/performance")["workers"]
+    assert worker["status"] == "skipped"
+    assert "allow it with --allow-machine-changes" in worker["reason"]
+    assert everything(made) == before

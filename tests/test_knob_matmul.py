@@ -1,0 +1,158 @@
+"""The library of matrix products: what it needs, what the worker is told, real workers of each."""
+
+import importlib.machinery
+import json
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.system import MatmulBackend
+from cputrain import knobs, launch, libraries, placement
+from cputrain.cell import Cell
+from cputrain.experiment import Experiment
+from cputrain.inforce import NotInForce, require
+from cputrain.knobs import matmul
+from cputrain.launch import CellFailed
+
+NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+KNOB = matmul.Matmul()
+SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 4, "samples": 1, "warm_up_steps": 4}
+
+
+def env_of(experiment):
+    return KNOB.environment(experiment, placement.place(experiment))
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """A file that was given; whether it multiplies is for the engine to find out."""
+    file = tmp_path / "libgiven.so.1"
+    with Path("/proc/self/exe").open("rb") as mine:
+        header = mine.read(20)
+    file.write_bytes(header[:16] + b"\3\0" + header[18:])  # a shared library of this machine
+    monkeypatch.setenv(libraries.VARIABLE, f"mkl={file}:onednn={file}:openblas={file}")
+    return file
+
+
+def test_by_default_nothing_is_asked_told_or_checked():
+    for experiment in (Experiment(), NUMPY):
+        assert KNOB.why_not(experiment) is None
+        assert env_of(experiment) == {}
+        assert KNOB.checks(experiment, placement.place(experiment), {}) == []
+
+
+@pytest.mark.parametrize("name", ["openblas", "mkl", "onednn"])
+def test_numpy_is_told_where_its_library_is(name, stand_in):
+    asked = NUMPY.but(matmul_backend=name)
+    layers = {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"}
+    expected = {matmul.VARIABLE: str(stand_in)} | (layers if name == "mkl" else {})
+    assert env_of(asked) == expected
+    env = placement.environment(asked, placement.place(asked))
+    assert env.items() >= expected.items()
+    if platform.machine() in matmul.X86 or name != "mkl":
+        assert KNOB.why_not(asked) is None
+
+
+def test_torch_has_its_libraries_built_in():
+    for name in ("mkl", "onednn"):
+        asked = Experiment().but(matmul_backend=name)
+        assert env_of(asked) == {}
+        assert KNOB.checks(asked, placement.place(asked), {}) == []
+
+
+def test_a_library_that_is_missing_is_one_line(monkeypatch):
+    gone = "/nowhere/libdnnl.so"
+    monkeypatch.setenv(libraries.VARIABLE, f"onednn={gone}")
+    monkeypatch.setattr(libraries, "expected", lambda name: False)
+    reason = knobs.why_not(NUMPY.but(matmul_backend="onednn"))
+    assert gone in reason and "No such file" in reason and "\n" not in reason
+
+
+@pytest.mark.parametrize("engine", ["torch", "numpy"])
+def test_mkl_on_another_machine_is_one_line(engine, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    asked = (NUMPY if engine == "numpy" else Experiment()).but(matmul_backend="mkl")
+    assert KNOB.why_not(asked) == "MKL is for x86 processors only, and this is aarch64"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_torch_without_a_way_to_onednn_is_one_line(there, tmp_path, monkeypatch):
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    text = "@register_meta(torch.ops.mkldnn._linear_pointwise.default)" if there else ""
+    (package / matmul.MENTIONED).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    importlib.machinery.PathFinder.invalidate_caches()
+    matmul._why_not_onednn.cache_clear()
+    try:
+        reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+    finally:
+        matmul._why_not_onednn.cache_clear()
+    assert (reason is None) == there
+    assert there or "_linear_pointwise" in reason
+
+
+def test_the_torch_that_is_here_is_recognized():
+    torch = pytest.importorskip("torch")
+    reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+    assert (reason is None) == hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch):
+    asked = NUMPY.but(matmul_backend="mkl")
+    place = placement.place(asked)
+    monkeypatch.setenv(matmul.VARIABLE, str(stand_in))
+    right = {"path": str(stand_in.resolve()), "threads": place.threads, "threading": "gnu"}
+    require(KNOB.checks(asked, place, {"blas": right}))
+    lies = ({"path": "/usr/lib/libblas.so"}, {"threading": "tbb"}, {"path": None})
+    for lie in lies:
+        with pytest.raises(NotInForce, match=r"asked for .*, found "):
+            require(KNOB.checks(asked, place, {"blas": right | lie}))
+    with pytest.raises(NotInForce):
+        require(KNOB.checks(asked, place, {}))
+
+
+def sampled(experiment):
+    cell = Cell("Trial", ("x",), experiment)
+    cell.sample()
+    cell.settle()
+    return json.loads((cell.folder / "run.json").read_text())["workers"][-1]
+
+
+@pytest.mark.parametrize("value", MatmulBackend.values[1:])
+def test_a_real_worker_of_each_value(value, own_root):
+    pytest.importorskip("torch")
+    experiment = MatmulBackend().experiment(value).but(**SMALL)
+    if (reason := placement.why_not(experiment)) is not None:
+        pytest.skip(reason)
+    record = sampled(experiment)
+    assert record["status"] == "ok" and record["last_loss"] < record["first_loss"]
+    engine, _, library = value.partition("-")
+    about = " ".join(check["name"] for check in record["in_force"])
+    assert ("products of a step" if engine == "torch" else "matrix products by library") in about
+    assert record["evidence"]["products_by_library"][library] >= 12
+    assert library in record["readings"]["blas"]["name"] or value == "torch-onednn"
+    assert record["readings"]["blas"]["threads"] == record["placement"]["threads"]
+
+
+def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):
+    pytest.importorskip("torch")
+    asked = NUMPY.but(**SMALL, matmul_backend="openblas")
+    if (reason := placement.why_not(asked)) is not None:
+        pytest.skip(reason)
+    honest = launch.environment
+
+    def lying(experiment, place):
+        return honest(experiment, place) | {matmul.VARIABLE: "libm.so.6"}
+
+    monkeypatch.setattr(launch, "environment", lying)
+    with pytest.raises(CellFailed, match=r"libm.so.6 has no scipy_cblas_sgemm or cblas_sgemm"):
+        sampled(asked)
+
+
+def test_the_baseline_is_one_of_the_values():
+    assert MatmulBackend().experiment("torch-mkl") == MatmulBackend.base()

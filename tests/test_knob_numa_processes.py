@@ -1,0 +1,75 @@
+"""NUMA policies in real processes, by the real numactl."""
+
+import shutil
+import sys
+
+import pytest
+
+from cputrain import knobs, launch, placement
+from cputrain.experiment import Experiment
+from cputrain.inforce import Check, NotInForce, require
+from cputrain.knobs import numa
+from cputrain.machine import reading
+from cputrain.machine.topology import memory_nodes
+from cputrain.system import NUMA_POLICIES
+
+
+def needs_numactl():
+    if shutil.which("numactl") is None:
+        pytest.skip("numactl is not installed")
+    if (said := numa.trial(("--localalloc",))) is not None:
+        pytest.skip(said)
+
+
+def test_the_real_numactl_refuses_a_node_that_is_not_there():
+    needs_numactl()
+    assert "--membind=900" in numa.trial(("--membind=900",))
+    assert numa.trial(("--localalloc",)) is None
+
+
+TELL = """
+import json, os, sys
+sys.stdin.readline()
+sys.path.insert(0, os.environ["PYTHONPATH"])
+from cputrain.knobs import numa
+kept = bytearray(40 << 20)
+mask = tuple(sorted(os.sched_getaffinity(0)))
+said = [c.to_json() for c in numa.in_force(sys.argv[1], mask)]
+os.write(int(sys.argv[2]), json.dumps({"checks": said, "cpus": mask}).encode() + b"\\n")
+input()
+"""
+
+
+def told(asked, applied):
+    """The checks of `asked` in a real process that was started under `applied`."""
+    command = (sys.executable, "-c", TELL, asked)
+    worker = launch.Worker(Experiment().but(numa_policy=applied), {}, command=command)
+    try:
+        answer = worker.ready()
+    finally:
+        worker.end()
+    assert tuple(answer["cpus"]) == worker.placement.cpus
+    return [Check(**check) for check in answer["checks"]]
+
+
+@pytest.mark.parametrize("policy", NUMA_POLICIES)
+def test_a_real_process_is_under_its_policy_and_under_no_other(policy):
+    needs_numactl()
+    try:
+        memory_nodes()
+    except reading.Unknown as unknown:
+        pytest.skip(str(unknown))
+    checks = told(policy, policy)
+    assert checks
+    require(checks)
+    other = "interleave" if policy != "interleave" else "default"
+    with pytest.raises(NotInForce):
+        require(told(policy, other))
+
+
+def test_numactl_comes_before_the_interpreter():
+    needs_numactl()
+    experiment = Experiment().but(numa_policy="interleave")
+    nodes = ",".join(map(str, memory_nodes()))
+    words = knobs.command(experiment, placement.place(experiment))
+    assert words == (shutil.which("numactl"), f"--interleave={nodes}")

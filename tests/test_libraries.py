@@ -1,0 +1,195 @@
+"""Where libraries are found, on made trees with this machine's own headers, and for real."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cputrain import libraries, paths
+from cputrain.library import LIBRARIES
+
+ELF = (
+    Path("/proc/self/exe").read_bytes()[:16] + b"\3\0" + Path("/proc/self/exe").read_bytes()[18:20]
+)
+TRIPLET = f"{platform.machine()}-linux-gnu"
+
+
+@pytest.fixture(autouse=True)
+def nothing_given(monkeypatch, tmp_path):
+    """No path is given, and neither the stack nor conda has anything."""
+    for name in (libraries.VARIABLE, "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "stack",))
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+def put(path, content=ELF):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_the_stack_goes_before_conda_and_conda_before_the_system(root, tmp_path, monkeypatch):
+    system = put(root / "usr/lib" / TRIPLET / "libmimalloc.so.2.0")
+    assert libraries.find("mimalloc", root) == system
+    libraries._search.cache_clear()
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path / "conda"))
+    conda = put(tmp_path / "conda/lib/libmimalloc.so.2")
+    assert libraries.find("mimalloc", root) == conda
+    libraries._search.cache_clear()
+    site = tmp_path / "stack/lib/python3.11/site-packages"
+    wheel = put(site / "cmeel.prefix/lib/libmimalloc.so.3.4")
+    assert libraries.find("mimalloc", root) == wheel
+
+
+@pytest.mark.parametrize("folder", [f"usr/lib/{TRIPLET}", "usr/lib64", "usr/local/lib", "lib64"])
+def test_library_folders_of_several_distributions(root, folder):
+    found = put(root / folder / "libjemalloc.so.2")
+    assert libraries.find("jemalloc", root) == found
+
+
+def test_the_newest_version_that_will_do_is_taken(root):
+    folder = root / "usr/lib"
+    for name in ("libmkl_rt.so.1", "libmkl_rt.so.2", "libmkl_rt.so.3", "libmkl_rt.so.9"):
+        put(folder / name)
+    assert libraries.find("mkl", root).name == "libmkl_rt.so.3"
+    for name in ("libtcmalloc.so.4.5.9", "libtcmalloc_minimal.so.4.5.9", "libtcmalloc.so.5"):
+        put(folder / name)
+    put(folder / "libtcmalloc_minimal.so.4.5.10")
+    put(folder / "libtcmalloc_minimal_debug.so.4")
+    assert libraries.find("tcmalloc", root).name == "libtcmalloc_minimal.so.4.5.10"
+
+
+def test_what_cannot_serve_is_passed_over(root):
+    put(root / "usr/local/lib/libjemalloc.so.2", b"INPUT(somewhere else)")
+    put(root / "usr/lib/libjemalloc.so.2", ELF[:18] + b"\xf3\xf3")
+    good = put(root / "usr/lib64/libjemalloc.so.2")
+    assert libraries.find("jemalloc", root) == good
+
+
+def test_where_all_cannot_serve_the_reason_is_the_first_one_s(root):
+    put(root / "usr/lib/libjemalloc.so.2", ELF[:18] + b"\xf3\xf3")
+    with pytest.raises(libraries.Missing, match=r"libjemalloc.so.2: .* another kind of machine"):
+        libraries.find("jemalloc", root)
+
+
+def test_a_link_to_another_library_is_not_that_library(root):
+    """Debian's LLVM has its own runtime under Intel's name."""
+    folder = root / "usr/lib"
+    put(folder / "libomp.so.5")
+    (folder / "libiomp5.so").symlink_to("libomp.so.5")
+    with pytest.raises(libraries.Missing):
+        libraries.find("libiomp5", root)
+
+
+def test_a_path_with_a_space_cannot_be_preloaded_and_can_be_opened(tmp_path, root, monkeypatch):
+    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "my stack",))
+    put(tmp_path / "my stack/lib/libiomp5.so")
+    opened = put(tmp_path / "my stack/lib/libmkl_rt.so.3")
+    with pytest.raises(libraries.Missing, match="space or colon: copy the file"):
+        libraries.find("libiomp5", root)
+    assert libraries.find("mkl", root) == opened
+
+
+@pytest.mark.skipif(shutil.which("ldconfig", path="/sbin:/usr/sbin") is None, reason="no ldconfig")
+def test_the_loader_s_cache_is_read():
+    libraries._loader_cache.cache_clear()
+    listed = libraries._loader_cache(Path("/"))
+    assert any(path.name == "libc.so.6" and path.exists() for path in listed)
+    assert libraries._loader_cache(Path("/nowhere")) == ()
+
+
+def test_what_the_cache_lists_is_found_in_whatever_folder(root, monkeypatch):
+    odd = put(root / "opt/odd/libjemalloc.so.2")
+    monkeypatch.setattr(libraries, "_loader_cache", lambda _: (Path("/lib/libz.so.1"), odd))
+    assert libraries.find("jemalloc", root) == odd
+
+
+def test_a_missing_one_says_what_to_install_for_two_families(root):
+    for name, words in {
+        "jemalloc": ["apt install libjemalloc2", "dnf install jemalloc"],
+        "tcmalloc": ["apt install libtcmalloc-minimal4", "dnf install gperftools-libs"],
+        "mimalloc": ["pip install cmeel-mimalloc==", "asv's environment"],
+    }.items():
+        with pytest.raises(libraries.Missing) as caught:
+            libraries.find(name, root)
+        said = str(caught.value)
+        assert said.startswith(f"{name} is not installed: ") and "\n" not in said
+        assert all(word in said for word in words), said
+
+
+def test_where_there_is_no_wheel_for_this_machine_none_is_recommended(root, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(libraries.Missing) as caught:
+        libraries.find("libiomp5", root)
+    assert "x86_64 only" in str(caught.value) and "pip" not in str(caught.value)
+    monkeypatch.setattr(libraries, "in_stack", lambda: False)
+    assert not libraries.expected("libiomp5") and libraries.expected("mimalloc")
+
+
+def test_a_wheel_that_asv_will_bring_is_expected_from_outside_only(root, monkeypatch):
+    monkeypatch.setattr(libraries, "in_stack", lambda: False)
+    assert libraries.expected("mimalloc") and not libraries.expected("mkl")
+    assert not libraries.expected("jemalloc")
+    monkeypatch.setattr(libraries, "in_stack", lambda: True)
+    assert not libraries.expected("mimalloc")
+
+
+def test_why_not_is_silent_about_what_asv_will_bring(monkeypatch):
+    def missing(name, root=None):
+        raise libraries.Missing(f"{name} is not installed")
+
+    monkeypatch.setattr(libraries, "find", missing)
+    monkeypatch.setattr(libraries, "in_stack", lambda: False)
+    assert libraries.why_not("mimalloc") is None
+    assert libraries.why_not("mkl") == "mkl is not installed"
+
+
+def test_the_versions_are_those_of_the_requirements_and_of_the_extra():
+    lines = (paths.PROJECT / "requirements.txt").read_text().splitlines()
+    project = tomllib.loads((paths.PROJECT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["libraries"]
+    wanted = []
+    for library in LIBRARIES.values():
+        marker = f'; platform_machine == "{library.machines[0]}"' if library.machines else ""
+        wanted += [library.wheel + marker] if library.wheel else []
+    assert sorted(wanted) == sorted(extra)
+    assert {line for line in wanted if not line.startswith("mkl")} <= set(lines)
+
+
+def test_the_tools_look_into_asv_s_environments(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(libraries, "in_stack", lambda: False)
+    monkeypatch.setattr(paths, "PROJECT", tmp_path)
+    for name, age in (("older", 2000), ("newer", 1000)):
+        python = put(tmp_path / ".asv/env" / name / "bin/python")
+        os.utime(python, (1e9 - age, 1e9 - age))
+    assert [prefix.name for prefix in libraries.prefixes()] == ["newer", "older"]
+
+
+def test_what_is_found_here_is_mapped_where_it_is_loaded():
+    """For real: by ctypes, in a process of its own."""
+    found = {}
+    for name in ("mkl", "openblas", "onednn", "libiomp5"):
+        try:
+            found[name] = libraries._search(name, Path("/"), (Path(sys.prefix),), "")
+        except libraries.Missing:
+            continue
+    found = {name: path for name, path in found.items() if isinstance(path, Path)}
+    if not found:
+        pytest.skip("none is installed here")
+    for path in found.values():
+        code = f"import ctypes; ctypes.CDLL({str(path)!r}); print(open('/proc/self/maps').read())"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert re.search(re.escape(str(path.resolve())), done.stdout), done.stderr

@@ -1,0 +1,99 @@
+"""Paths of libraries that the user gives, and those that workers are told."""
+
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cputrain import libraries, paths
+from cputrain.errors import UsageError
+
+ELF = (
+    Path("/proc/self/exe").read_bytes()[:16] + b"\3\0" + Path("/proc/self/exe").read_bytes()[18:20]
+)
+TRIPLET = f"{platform.machine()}-linux-gnu"
+
+
+@pytest.fixture(autouse=True)
+def nothing_given(monkeypatch, tmp_path):
+    """No path is given, and neither the stack nor conda has anything."""
+    for name in (libraries.VARIABLE, "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "stack",))
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+def put(path, content=ELF):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_given_path_goes_before_all_others_and_nothing_stands_in_for_a_bad_one(root, monkeypatch):
+    put(root / "usr/lib/libjemalloc.so.2")
+    own = put(root / "mine/custom.so")
+    monkeypatch.setenv(libraries.VARIABLE, f"mkl=/x:jemalloc={own}")
+    assert libraries.find("jemalloc", root) == own
+    own.unlink()
+    with pytest.raises(libraries.Missing, match=r"jemalloc=.*custom.so: No such file"):
+        libraries.find("jemalloc", root)
+    monkeypatch.setenv(libraries.VARIABLE, "jemalloc")
+    with pytest.raises(libraries.Missing, match="NAME=PATH is needed"):
+        libraries.find("jemalloc", root)
+
+
+def test_flags_join_what_the_environment_gives(tmp_path, monkeypatch):
+    one, other = put(tmp_path / "one.so"), put(tmp_path / "other.so")
+    monkeypatch.setenv(libraries.VARIABLE, f"mkl={one}:jemalloc={one}")
+    monkeypatch.chdir(tmp_path)
+    assert libraries.given(["jemalloc=other.so"]) == f"mkl={one}:jemalloc={other}"
+    monkeypatch.delenv(libraries.VARIABLE)
+    assert libraries.given([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("jmalloc=/x", "NAME one of libiomp5, mkl"),
+        ("jemalloc", "NAME=PATH is needed"),
+        ("jemalloc=", "NAME=PATH is needed"),
+        ("jemalloc=/nowhere/x.so", "/nowhere/x.so: No such file"),
+        ("jemalloc=/proc/self/status", "not a shared library"),
+        ("jemalloc=/", "Is a directory"),
+        ("jemalloc=/a:/b", "colon"),
+    ],
+)
+def test_a_bad_flag_is_named(word, named):
+    with pytest.raises(UsageError) as caught:
+        libraries.given([word])
+    assert named in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_bad_flag_is_status_2_before_anything_is_done():
+    pytest.importorskip("rich")
+    command = [sys.executable, "-m", "cputrain.cli", "run", "--library", "jemalloc=/nowhere"]
+    done = subprocess.run(command, cwd=paths.PROJECT, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == ""
+    assert "jemalloc=/nowhere: No such file" in done.stderr
+
+
+def test_a_flag_with_a_space_in_the_path_is_refused_where_it_is_preloaded(tmp_path):
+    path = put(tmp_path / "a b" / "lib.so")
+    with pytest.raises(UsageError, match="space or colon"):
+        libraries.given([f"jemalloc={path}"])
+    assert libraries.given([f"mkl={path}"]) == f"mkl={path}"
+
+
+def test_workers_are_told_what_was_found(root, monkeypatch, tmp_path):
+    wheel = put(tmp_path / "stack/lib/libmkl_rt.so.3")
+    told = libraries.settled()
+    monkeypatch.setattr(libraries, "prefixes", lambda: ())
+    monkeypatch.setenv(libraries.VARIABLE, told)
+    assert libraries.find("mkl") == wheel
