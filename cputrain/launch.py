@@ -73,7 +73,10 @@ class Worker:
         self._compiled: Path | None = None
         if experiment.runtime.compile != "eager":
             folder = compiled or COMPILED / self._mark
-            env["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
+            # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
+            # TMPDIR: a cold start has none, and none stay behind.
+            env |= {"TORCHINDUCTOR_CACHE_DIR": str(folder), "TMPDIR": str(folder / "tmp")}
+            (folder / "tmp").mkdir(parents=True, exist_ok=True)
             self._compiled = None if keep else folder
         tie, cpus = dies_with_parent(), self.placement.cpus
         before_exec = knobs.before_exec(experiment)

@@ -1,6 +1,7 @@
 """NUMA policies in real processes, by the real numactl."""
 
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -73,3 +74,12 @@ def test_numactl_comes_before_the_interpreter():
     nodes = ",".join(map(str, memory_nodes()))
     words = knobs.command(experiment, placement.place(experiment))
     assert words == (shutil.which("numactl"), f"--interleave={nodes}")
+
+
+def test_what_is_started_under_numactl_is_skipped_with_the_reason():
+    needs_numactl()
+    tell = "from cputrain import experiment, knobs; print(knobs.why_not(experiment.Experiment()))"
+    for words, said in (((), "None"), (("numactl", "--interleave=0"), "started under numactl (")):
+        command = [*words, sys.executable, "-c", tell]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert run.stdout.startswith(said)

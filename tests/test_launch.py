@@ -146,6 +146,17 @@ def test_the_caller_s_settings_do_not_leak_in(monkeypatch):
     assert "OMP_PROC_BIND" not in env and "MALLOC_ARENA_MAX" not in env and "LD_PRELOAD" not in env
 
 
+def test_all_that_a_compiler_leaves_is_in_a_folder_of_the_worker_s_own_and_goes_with_it():
+    folders = []
+    for _ in range(2):
+        telling = worker(TELL, QUICK.but(compile="inductor"))
+        env = telling.ready()["env"]
+        folders.append(Path(env["TORCHINDUCTOR_CACHE_DIR"]))
+        assert Path(env["TMPDIR"]).parent == folders[-1] and Path(env["TMPDIR"]).is_dir()
+        telling.end()
+    assert folders[0] != folders[1] and not any(folder.exists() for folder in folders)
+
+
 def test_asv_s_output_is_out_of_the_worker_s_reach_and_asv_can_kill_its_group():
     answer = told()
     assert answer["out"].startswith("pipe:") and answer["out"] != str(

@@ -65,6 +65,18 @@ def reason(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> str
 
 
 @functools.cache
+def inherited(root: Path = reading.ROOT) -> str | None:
+    """Why a worker of this process would not have the kernel's own policy; None where it would."""
+    try:
+        policy = pages.process_policy(root)
+    except reading.Unknown:
+        return None  # a kernel without NUMA: there is no other policy
+    if policy in ("default", "local"):
+        return None
+    return f"started under numactl ({policy}), which workers would inherit: start without it"
+
+
+@functools.cache
 def trial(words: tuple[str, ...]) -> str | None:
     """Why numactl cannot set a policy here, found by trying it once; None where it can."""
     command = [shutil.which("numactl") or "numactl", *words, "true"]
@@ -85,7 +97,7 @@ class Numa(Knob):
     def why_not(self, experiment: Experiment) -> str | None:
         policy = experiment.system.numa_policy
         if policy == "default":
-            return None
+            return inherited()
         from cputrain.knobs import affinity
 
         return reason(policy, affinity.choose(read_topology(), experiment.system))
