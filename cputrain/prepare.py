@@ -42,7 +42,7 @@ def everything(
     if placement.COMPILED.exists():  # of workers that were killed with their launcher
         shutil.rmtree(placement.COMPILED)
     if not asv.python().exists():
-        progress.say("asv builds its environment from requirements.txt: 1-2 minutes, 2 GB")
+        progress.say("asv builds its environment from requirements.txt: 1-2 minutes, 2.5 GB")
     if not asv.is_built(record.commit()[0] or ""):
         asv.build(offline)
     python = asv.python()
