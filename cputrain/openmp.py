@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from cputrain.machine import mapped
 from cputrain.machine.reading import Unknown
@@ -44,17 +43,6 @@ class Member:
     cpus: tuple[int, ...]
 
 
-class _Symbol(ctypes.Structure):
-    """Dl_info of dladdr(3)."""
-
-    _fields_ = (
-        ("file", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
-
-
 def serving() -> Runtime:
     """The runtime that torch's parallel regions run in: who provides `GOMP_parallel` to it.
 
@@ -64,11 +52,7 @@ def serving() -> Runtime:
     Raises:
         Unknown: no OpenMP runtime is loaded.
     """
-    symbol = _Symbol()
-    libc = ctypes.CDLL(None)
-    if not libc.dladdr(ctypes.cast(_scope()[ENTRY], ctypes.c_void_p), ctypes.byref(symbol)):
-        raise Unknown(f"no loaded file has the {ENTRY} that torch calls")
-    path = str(Path(os.fsdecode(symbol.file)).resolve())
+    path = mapped.file_of(_scope()[ENTRY])
     return Runtime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
 
 

@@ -15,7 +15,7 @@ from cputrain.paths import PROJECT
 
 TOOLS_ONLY = ("analysis", "report", "results", "sweep")
 """Folders of tests/ that need the tools of venv/; all others run on the measured stack."""
-BOTH = ("machine",)
+BOTH = ("machine", "libraries")
 """Folders of which a part needs the tools, and a part torch."""
 
 

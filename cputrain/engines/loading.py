@@ -1,24 +1,11 @@
-"""Functions of shared libraries: loaded, found, and which file they are really in."""
+"""Functions of shared libraries: loaded and found."""
 
 from __future__ import annotations
 
 import ctypes
-import os
-from pathlib import Path
 from typing import Any
 
 from cputrain.engines import EngineError
-
-
-class _Symbol(ctypes.Structure):
-    """Dl_info of dladdr(3)."""
-
-    _fields_ = (
-        ("file", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
 
 
 def loaded(path: str) -> ctypes.CDLL:
@@ -42,12 +29,3 @@ def function(library: ctypes.CDLL, *names: str) -> Any:
         if hasattr(library, name):
             return getattr(library, name)
     raise EngineError(f"{library._name} has no {' or '.join(names)}")
-
-
-def file_of(code: Any) -> str:
-    """The file that a function's code is in, links resolved."""
-    symbol = _Symbol()
-    address = ctypes.cast(code, ctypes.c_void_p)
-    if not ctypes.CDLL(None).dladdr(address, ctypes.byref(symbol)):
-        raise EngineError("a library's function is in no file")
-    return str(Path(os.fsdecode(symbol.file)).resolve())

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from cputrain.engines import EngineError, verbose
-from cputrain.engines.loading import file_of, function, loaded
+from cputrain.engines.loading import function, loaded
+from cputrain.machine.mapped import file_of
 
 ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
 """cblas.h."""

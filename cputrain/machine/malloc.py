@@ -11,6 +11,8 @@ import re
 import resource
 from pathlib import Path
 
+from cputrain.machine import mapped
+
 SYMBOLS = ("malloc", "calloc", "realloc", "free", "posix_memalign")
 """What has to come from one library; torch's tensors are from the last."""
 GLIBC = re.compile(r"libc(-2\.\d+)?\.so(\.6)?")
@@ -18,15 +20,6 @@ GLIBC = re.compile(r"libc(-2\.\d+)?\.so(\.6)?")
 LARGE = 33 << 20
 """Bytes; over 32 MiB glibc maps every block and unmaps it when it is freed, unless told not to
 (DEFAULT_MMAP_THRESHOLD_MAX in malloc.c, on 64-bit machines)."""
-
-
-class _Info(ctypes.Structure):
-    _fields_ = (
-        ("file", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("symbol", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
 
 
 def providers() -> list[str]:
@@ -37,17 +30,8 @@ def providers() -> list[str]:
     program counts only where everything is.
     """
     everything, program = ctypes.CDLL(None), os.path.realpath("/proc/self/exe")
-    found = {_file_of(everything, symbol) for symbol in SYMBOLS}
+    found = {mapped.file_of(getattr(everything, symbol)) for symbol in SYMBOLS}
     return sorted(found - {program} or {program})
-
-
-def _file_of(everything: ctypes.CDLL, symbol: str) -> str:
-    """The file that `symbol` is found in, as a library of this process would find it."""
-    address, info = ctypes.cast(getattr(everything, symbol), ctypes.c_void_p), _Info()
-    everything.dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Info))
-    if not everything.dladdr(address, ctypes.byref(info)):
-        return f"no file: {symbol} is at {address.value:#x}"
-    return os.path.realpath(os.fsdecode(info.file))
 
 
 def is_glibc(file: str) -> bool:

@@ -5,8 +5,11 @@ Standard library only.
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from cputrain.machine import reading
 
@@ -51,3 +54,27 @@ def openmp_runtimes(root: Path = reading.ROOT) -> list[str]:
         Unknown: /proc/self/maps cannot be read.
     """
     return libraries(*OPENMP, root=root)
+
+
+class _Symbol(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+def file_of(function: Any) -> str:
+    """The file that a function of a loaded library is really in, links resolved.
+
+    Raises:
+        Unknown: it is in none.
+    """
+    libc, symbol = ctypes.CDLL(None), _Symbol()
+    libc.dladdr.argtypes = (ctypes.c_void_p, ctypes.POINTER(_Symbol))
+    if not libc.dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(symbol)):
+        raise reading.Unknown("a function of a library is in no file")
+    return str(Path(os.fsdecode(symbol.file)).resolve())

@@ -12,7 +12,7 @@ import pytest
 from given_libraries import NAMES, load, path
 
 from cputrain import paths
-from cputrain.engines import EngineError, loading, numpy_libraries, verbose
+from cputrain.engines import EngineError, numpy_libraries, verbose
 from cputrain.engines.numpy_libraries import KINDS, OneDnn
 from cputrain.engines.numpy_products import Products
 
@@ -57,10 +57,6 @@ def test_onednn_for_other_threads_than_the_wanted_ones_is_refused(monkeypatch):
     monkeypatch.setattr(numpy_libraries, "OPENMP", 4)
     with pytest.raises(EngineError, match=r"libdnnl.*CPU runtime 2: a build for OpenMP is needed"):
         OneDnn(path("onednn"))
-
-
-def test_a_function_is_found_in_the_file_that_has_it():
-    assert Path(loading.file_of(ctypes.CDLL(None).printf)).name.startswith("libc")
 
 
 THREADS = """

@@ -1,6 +1,8 @@
 """What is mapped, read from made files and from this process."""
 
+import ctypes
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +60,9 @@ def test_this_process_maps_its_interpreter():
 def test_a_machine_without_the_file_says_so(tree):
     with pytest.raises(Unknown, match="/proc/self/maps"):
         mapped.files(tree.root)
+
+
+def test_a_function_is_found_in_the_file_that_has_it():
+    assert Path(mapped.file_of(ctypes.CDLL(None).dlopen)).name.startswith("libc")
+    with pytest.raises(Unknown, match="in no file"):
+        mapped.file_of(ctypes.c_void_p(1))

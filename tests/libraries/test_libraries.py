@@ -10,34 +10,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from made_libraries import ELF, TRIPLET, put
 
 from cputrain import libraries, paths
 from cputrain.library import LIBRARIES
-
-ELF = (
-    Path("/proc/self/exe").read_bytes()[:16] + b"\3\0" + Path("/proc/self/exe").read_bytes()[18:20]
-)
-TRIPLET = f"{platform.machine()}-linux-gnu"
-
-
-@pytest.fixture(autouse=True)
-def nothing_given(monkeypatch, tmp_path):
-    """No path is given, and neither the stack nor conda has anything."""
-    for name in (libraries.VARIABLE, "CONDA_PREFIX"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "stack",))
-
-
-@pytest.fixture
-def root(tmp_path):
-    (tmp_path / "root").mkdir()
-    return tmp_path / "root"
-
-
-def put(path, content=ELF):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
 
 
 def test_the_stack_goes_before_conda_and_conda_before_the_system(root, tmp_path, monkeypatch):

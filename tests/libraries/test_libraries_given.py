@@ -1,39 +1,13 @@
 """Paths of libraries that the user gives, and those that workers are told."""
 
-import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from made_libraries import put
 
 from cputrain import libraries, paths
 from cputrain.errors import UsageError
-
-ELF = (
-    Path("/proc/self/exe").read_bytes()[:16] + b"\3\0" + Path("/proc/self/exe").read_bytes()[18:20]
-)
-TRIPLET = f"{platform.machine()}-linux-gnu"
-
-
-@pytest.fixture(autouse=True)
-def nothing_given(monkeypatch, tmp_path):
-    """No path is given, and neither the stack nor conda has anything."""
-    for name in (libraries.VARIABLE, "CONDA_PREFIX"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "stack",))
-
-
-@pytest.fixture
-def root(tmp_path):
-    (tmp_path / "root").mkdir()
-    return tmp_path / "root"
-
-
-def put(path, content=ELF):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
 
 
 def test_a_given_path_goes_before_all_others_and_nothing_stands_in_for_a_bad_one(root, monkeypatch):
