@@ -91,14 +91,15 @@ def unit(kind: str) -> str:
 
 
 def _stack(libraries: dict[str, Any]) -> Rows:
-    """Versions, and torch's build settings line by line."""
+    """Versions, and what torch was built with but for its compiler's flags."""
     rows = [
         (name, library["version"] or f"unknown ({library.get('version_reason')})")
         for name, library in libraries.items()
     ]
     build = libraries.get("torch", {}).get("build", "")
     settings = [line.strip(" -") for line in build.splitlines()[1:]]
-    return rows + [("torch_build", line) for line in settings if line]
+    shown = [line for line in settings if line and not line.startswith("Build settings")]
+    return rows + [("torch_build", line) for line in shown]
 
 
 def _aligned(rows: Rows) -> list[str]:

@@ -12,8 +12,9 @@ NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def general(row: Row) -> str:
-    """The reason, with n for the row's own value where that is a number."""
-    reason, value = row["reason"] or "", row["value"]
+    """The reason without the row's own value, or with n for it where that is a number."""
+    value = row["value"]
+    reason = (row["reason"] or "").removesuffix(f", not {value}")
     if not NUMBER.fullmatch(value):
         return str(reason)
     return re.sub(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", "n", reason)
