@@ -50,7 +50,8 @@ def _knobs(runtime: Runtime, system: System) -> None:
             refuse(name, getattr(system, name), rule)
     for name, default in OPENMP.items():
         if getattr(system, name) != default and runtime.engine == "numpy":
-            refuse(name, getattr(system, name), "engine = 'numpy' computes in threads of its own library")
+            rule = "engine = 'numpy' computes in its BLAS library's own threads"
+            refuse(name, getattr(system, name), rule)
     if system.affinity != "default" and system.cores is not None:
         refuse("cores", system.cores, f"affinity = {system.affinity!r} says how many")
     if system.numa_policy == "one_node" and system.affinity in ("one_socket", "scattered"):

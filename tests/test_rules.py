@@ -60,9 +60,9 @@ BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
         ),
         ({"numa_policy": "one_node", "affinity": "scattered"}, ["'scattered'", "one node"]),
         ({"huge_pages": "madvise", "allocator": "jemalloc"}, ["'madvise'", "glibc", "jemalloc"]),
-        ({**NUMPY, "pinning": "close"}, ["pinning = 'close'", "numpy", "threads of its own library"]),
-        ({**NUMPY, "wait_policy": "active"}, ["wait_policy = 'active'", "numpy", "threads of its own library"]),
-        ({**NUMPY, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "threads of its own library"]),
+        ({**NUMPY, "pinning": "close"}, ["pinning = 'close'", "numpy", "own threads"]),
+        ({**NUMPY, "wait_policy": "active"}, ["wait_policy = 'active'", "numpy", "own threads"]),
+        ({**NUMPY, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "own threads"]),
         (
             {"pinning": "spread", "loader": "stream", "loader_workers": 1},
             ["loader_workers = 1", "pinning = 'spread'"],
