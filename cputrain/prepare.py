@@ -11,7 +11,7 @@ from typing import Any
 
 from cputrain import asvenv, atomic, paths, placement, plan, record
 from cputrain.errors import UsageError
-from cputrain.machine import measure, peak, topology
+from cputrain.machine import facts, measure, peak, topology
 from cputrain.machine import record as machine_record
 from cputrain.model import flops
 from cputrain.progress import Progress
@@ -91,7 +91,8 @@ def measure_peak(
     progress.say(f"measuring matrix products and memory bandwidth, {seconds:.0f} s at most")
     words = ["cputrain.machine.measure", "--seconds", str(seconds), *map(str, todo)]
     said = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
-    machine_record.merge(path, json.loads(said))
+    unknown = {"unknown_facts": facts.read_facts().reasons}
+    machine_record.merge(path, json.loads(said) | unknown)
 
 
 def _seconds(usual: float) -> float:

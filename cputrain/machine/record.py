@@ -2,7 +2,8 @@
 
 Fields: date; torch (whose products were measured); `FIELDS`, each rates by number of threads;
 bandwidth_array_bytes; reasons (what could not be measured, and why); pinned; clock_ghz;
-libraries (versions and build settings); flags (of the CPU, all).
+libraries (versions and build settings); flags (of the CPU, all); unknown_facts (those that asv's
+registry has as null, and why).
 """
 
 from __future__ import annotations

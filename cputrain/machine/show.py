@@ -52,11 +52,16 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
         there = ", ".join(sorted(kept)) or "none"
         raise UsageError(f"no results of a machine {name!r} under {result}; there are: {there}")
     try:
-        content = json.loads(kept[name].read_text())
-        rows = [(key, str(value or "unknown")) for key, value in content.items()]
-    except (ValueError, AttributeError):
+        content = dict(json.loads(kept[name].read_text()))
+    except (ValueError, TypeError):
         raise reading.MachineError(f"{kept[name]} is damaged: not an object; delete it") from None
-    return _aligned(rows + measured(record.read(result / name / "machine.json")))
+    recorded = record.read(result / name / "machine.json")
+    reasons = recorded.get("unknown_facts", {})
+    rows = [
+        (key, str(value or (f"unknown ({reasons[key]})" if key in reasons else "unknown")))
+        for key, value in content.items()
+    ]
+    return _aligned(rows + measured(recorded))
 
 
 def measured(content: dict[str, Any]) -> Rows:

@@ -79,10 +79,11 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     (folder / "machine.json").write_text('{"machine": "laptop", "cpu": "i5-1240P", "isa": null}')
     found = [line.split() for line in show.other_lines("laptop", tmp_path)]
     assert ["cpu", "i5-1240P"] in found and ["isa", "unknown"] in found
-    record.merge(tmp_path / "laptop" / "machine.json", MEASURED)
-    assert any(
-        line.startswith("bandwidth_2_threads") for line in show.other_lines("laptop", tmp_path)
-    )
+    why = {"unknown_facts": {"isa": "no flags"}}
+    record.merge(tmp_path / "laptop" / "machine.json", MEASURED | why)
+    lines = show.other_lines("laptop", tmp_path)
+    assert any(line.startswith("bandwidth_2_threads") for line in lines)
+    assert any(line.split(maxsplit=1) == ["isa", "unknown (no flags)"] for line in lines)
     with pytest.raises(UsageError, match=r"'desktop'.*there are: laptop"):
         show.other_lines("desktop", tmp_path)
     (folder / "machine.json").write_text("[")

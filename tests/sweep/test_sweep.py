@@ -86,6 +86,11 @@ def test_the_stored_number_is_the_worker_s_own_clock(trial):
     assert re.search(r"^ +2 +[\d.]+ m?s a step +[\d,]+ tokens/s +-", out, re.MULTILINE)
     assert re.search(r"First .* 2: .* 1: |First .* 1: .* 2: ", out)
     (worker,) = trial.record("First/2")["workers"]
+    (kept,) = (trial.folder / "result" / "asv").glob("*/machine.json")
+    facts = json.loads(kept.read_text())
+    measured = trial.folder / "result" / kept.parent.name / "machine.json"
+    why = json.loads(measured.read_text())["unknown_facts"]
+    assert {name for name, value in facts.items() if value is None} <= set(why)
     (path,) = (trial.folder / "result" / "asv").glob("*/*-*.json")
     stored = json.loads(path.read_text())["results"]["trial.First.time_train_steps"][0][1]
     steps = sorted(s for sample in worker["samples"] for s in sample["step_s"])
