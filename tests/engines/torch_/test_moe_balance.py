@@ -108,7 +108,7 @@ def test_every_expert_keeps_getting_text():
     made = make(experiment).train()
     optimizer = torch.optim.AdamW(made.parameters(), lr=1e-3, fused=True)
     torch.manual_seed(0)
-    loads = []
+    loads, losses = [], []
     for _ in range(60):
         starts = torch.randint(0, len(ids) - 65, (4,)).tolist()
         rows = torch.stack([ids[s : s + 65] for s in starts])
@@ -119,6 +119,8 @@ def test_every_expert_keeps_getting_text():
             assert p.grad.any(), name
         optimizer.step()
         loads.append(torch.stack([block.mlp.load for block in made.h]))
-    assert loss.item() < 3.6
+        losses.append(loss.item())
+    # One batch's loss differs from run to run: a rounding may send a token to another expert.
+    assert sum(losses[-20:]) / 20 < losses[0] - 1
     assert torch.stack(loads).min() > 0
     assert torch.stack(loads[-20:]).mean(0).min() > 0.25 / 3
