@@ -1,6 +1,6 @@
 """What keeps all experts at work: the balance loss and the router's noise."""
 
-from pathlib import Path
+from pydoc_data.topics import topics
 
 import pytest
 
@@ -12,7 +12,8 @@ from made_model import assert_same, batch, gradients, make  # noqa: E402
 from cputrain.engines.torch_ import moe  # noqa: E402
 
 MOE = SMALL.but(architecture="moe")
-TEXT = Path(__file__).parents[3] / "README.md"
+TEXT = "\n".join(topics[name] for name in sorted(topics)).encode()[:20_000]
+"""English that ships with Python: the test does not hang on what we write."""
 
 
 def test_balance_by_the_papers_formula():
@@ -104,11 +105,11 @@ def test_recomputed_blocks_add_the_balance_once():
 def test_every_expert_keeps_getting_text():
     """On real text from the first step: no expert is left without tokens or with few for long."""
     experiment = MOE.but(n_embd=64, seq_len=64, batch_size=4)
-    ids = torch.tensor(list(TEXT.read_bytes()[:20_000]))
+    ids = torch.tensor(list(TEXT))
     made = make(experiment).train()
     optimizer = torch.optim.AdamW(made.parameters(), lr=1e-3, fused=True)
     torch.manual_seed(0)
-    loads, losses = [], []
+    loads = []
     for _ in range(60):
         starts = torch.randint(0, len(ids) - 65, (4,)).tolist()
         rows = torch.stack([ids[s : s + 65] for s in starts])
@@ -119,8 +120,6 @@ def test_every_expert_keeps_getting_text():
             assert p.grad.any(), name
         optimizer.step()
         loads.append(torch.stack([block.mlp.load for block in made.h]))
-        losses.append(loss.item())
-    # One batch's loss differs from run to run: a rounding may send a token to another expert.
-    assert sum(losses[-20:]) / 20 < losses[0] - 1
+    assert loss.item() < 3.6
     assert torch.stack(loads).min() > 0
     assert torch.stack(loads[-20:]).mean(0).min() > 0.25 / 3
