@@ -138,7 +138,8 @@ def held(root, asked, nominal, turbo=1):
     kernel = laptop(root, fast=(0,), slow=())
     kernel.path(f"{folder}/base_frequency").write_text(f"{round(nominal * 1e6)}\n")
     kernel.path(NO_TURBO).write_text(f"{1 - turbo}\n")
-    (check,) = clocked.observed(Frequency(Files(root), (0,)), f"{asked:.6f}")
+    value = asked if isinstance(asked, str) else f"{asked:.6f}"
+    (check,) = clocked.observed(Frequency(Files(root), (0,)), value)
     assert "an estimate" in check.name
     return check.ok
 
@@ -154,6 +155,18 @@ def test_a_turbo_clock_is_a_limit_above_the_nominal_one(tmp_path, real_ghz):
     assert held(tmp_path / "between", real_ghz * 1.5, real_ghz * 0.7)
     assert not held(tmp_path / "above", real_ghz * 0.8, real_ghz * 0.6)
     assert not held(tmp_path / "below", real_ghz * 2.5, real_ghz * 1.5)
+
+
+def test_the_highest_clock_is_not_below_the_nominal_one(tmp_path, real_ghz):
+    assert held(tmp_path / "turbo", "max", real_ghz * 0.7)
+    assert not held(tmp_path / "below", "max", real_ghz * 1.2)
+
+
+def test_a_clock_that_cannot_be_observed_is_not_in_force(tmp_path, monkeypatch):
+    monkeypatch.setattr(clock.platform, "machine", lambda: "riscv64")
+    laptop(tmp_path, fast=(0,), slow=())
+    (check,) = clocked.observed(Frequency(Files(tmp_path), (0,)), "1.6")
+    assert not check.ok and "cannot be shown" in check.found and "riscv64" in check.found
 
 
 def test_reading_changes_nothing(made):
