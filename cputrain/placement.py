@@ -10,11 +10,11 @@ from pathlib import Path
 
 from cputrain import knobs, libraries, paths
 from cputrain.experiment import Experiment
-from cputrain.knobs import Placement, affinity
-from cputrain.machine import cpu
+from cputrain.knobs import Placement
+from cputrain.machine import cpu, mask
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
-from cputrain.machine.topology import TopologyError, read_topology
+from cputrain.machine.topology import TopologyError
 from cputrain.model.memory import memory_bytes
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
@@ -27,11 +27,7 @@ def place(experiment: Experiment) -> Placement:
     Raises:
         TopologyError: CPUs are asked that this process may not use or the machine has not.
     """
-    system = experiment.system
-    cpus = affinity.choose(read_topology(), system)
-    cores = read_topology(allowed=cpus).physical_cores
-    omp_threads = system.threads or affinity.threads(system, cpus, cores)
-    return Placement(cpus, cores, system.intra_op_threads or omp_threads, omp_threads)
+    return mask.place(experiment.system)
 
 
 def why_not(experiment: Experiment) -> str | None:

@@ -17,8 +17,8 @@ from cputrain import asvenv, libraries, lock, paths, plan, prepare, record, safe
 from cputrain.errors import RunError
 from cputrain.machine.controls import journal, leftover
 from cputrain.machine.controls.files import ALLOW
-from cputrain.machine.controls.promise import Promise
 from cputrain.progress import Progress
+from cputrain.promise import Promise
 from cputrain.state import State
 
 PATIENCE_S = 0.5

@@ -11,6 +11,7 @@ from cputrain import knobs, launch, placement
 from cputrain.experiment import Experiment
 from cputrain.inforce import NotInForce, require
 from cputrain.knobs import affinity
+from cputrain.machine.mask import choose, threads
 from cputrain.machine.topology import Cpu, Topology, TopologyError
 from cputrain.system import AFFINITIES, System
 
@@ -34,7 +35,7 @@ HYBRID = machine(*((0, (2 * n, 2 * n + 1)) for n in range(4)), *((0, (n,)) for n
 
 
 def chosen(topology, kind, **changes):
-    return affinity.choose(topology, System(affinity=kind, **changes))
+    return choose(topology, System(affinity=kind, **changes))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_siblings_have_as_many_threads_as_one_on_each_core():
     for kind in KINDS:
         cpus = chosen(SERVER, kind)
         cores = only(SERVER, cpus).physical_cores
-        counts[kind] = (cores, affinity.threads(System(affinity=kind), cpus, cores))
+        counts[kind] = (cores, threads(System(affinity=kind), cpus, cores))
     assert counts["one_per_core"] == (8, 8) and counts["siblings"] == (4, 8)
     assert counts["one_socket"] == counts["scattered"] == (4, 4)
 

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from cputrain.machine.mask import Placement as Placement
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
     from cputrain.inforce import Check
-
-
-@dataclass(frozen=True)
-class Placement:
-    """CPUs and threads of an experiment, settled for this machine.
-
-    Attributes:
-        cpus: the affinity mask, ascending.
-        physical_cores: cores that it covers.
-        threads: threads that compute.
-        omp_threads: threads that OpenMP is told; torch may be told others later.
-    """
-
-    cpus: tuple[int, ...]
-    physical_cores: int
-    threads: int
-    omp_threads: int
 
 
 class Knob:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import pages, reading
+from cputrain.machine.mask import choose
 from cputrain.machine.topology import memory_nodes, read_topology
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ class Numa(Knob):
         policy = experiment.system.numa_policy
         if policy == "default":
             return inherited()
-        from cputrain.knobs import affinity
-
-        return reason(policy, affinity.choose(read_topology(), experiment.system))
+        return reason(policy, choose(read_topology(), experiment.system))
 
     def command(self, experiment: Experiment, placement: Placement) -> tuple[str, ...]:
         policy = experiment.system.numa_policy

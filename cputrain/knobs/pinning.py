@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain import openmp
 from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine.mask import place
 from cputrain.machine.topology import Topology, read_topology
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class Pinning(Knob):
     def why_not(self, experiment: Experiment) -> str | None:
         if experiment.system.pinning == "none":
             return None
-        from cputrain.placement import place
-
-        placed = place(experiment)
+        placed = place(experiment.system)
         if placed.threads <= len(placed.cpus):
             return None
         cpus = f"{len(placed.cpus)} CPU{'s' if len(placed.cpus) > 1 else ''}"

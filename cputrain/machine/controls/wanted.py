@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cputrain.experiment import Experiment
-from cputrain.knobs import affinity
+from cputrain.machine import mask
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.control import Control
 from cputrain.machine.controls.files import Files, is_allowed, machine_root
@@ -34,7 +34,7 @@ def controls(
         found.append((Turbo(files), turbo))
     clocked = governor or system.energy_preference != "as_found" or system.frequency_ghz
     if clocked and cpus is None:
-        cpus = affinity.choose(read_topology(), system)
+        cpus = mask.choose(read_topology(), system)
     if governor:
         found.append((Governor(files, cpus), governor))
     if system.energy_preference != "as_found":
