@@ -4,13 +4,27 @@ from cputrain import suite
 
 
 class Framework(suite.Suite):
-    """The library that trains; numpy is our own reference, without fused attention."""
+    """What trains; numpy (our reference) and native (our own C) have no fused attention."""
 
-    values = ("torch", "numpy")
+    values = ("torch", "jax", "numpy", "native", "ipex")
     name = "engine"
 
     def vary(self, base, value):
-        return base.but(engine=value, attention_backend="manual" if value == "numpy" else "sdpa")
+        by_hand = value in ("numpy", "native")
+        return base.but(
+            engine=value,
+            compile="xla" if value == "jax" else "eager",
+            attention_backend="manual" if by_hand else "sdpa",
+        )
+
+
+class FrameworkLarger(Framework):
+    """What trains, at 6 layers of width 512, 512 tokens and a vocabulary of 8 000."""
+
+    @classmethod
+    def base(cls):
+        larger = {"n_layer": 6, "n_embd": 512, "n_head": 8, "seq_len": 512, "vocab_size": 8000}
+        return super().base().but(**larger)
 
 
 class TorchCompile(suite.Suite):

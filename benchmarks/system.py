@@ -57,6 +57,19 @@ class CpuAffinity(suite.Suite):
         return base.but(affinity=value)
 
 
+class DataParallel(suite.Suite):
+    """Processes that train together by torchrun and DDP over gloo: batch, CPUs, threads shared."""
+
+    values = (1, 2, 4, 8)
+
+    @classmethod
+    def base(cls):
+        return super().base().but(batch_size=8, processes=1)
+
+    def vary(self, base, value):
+        return base.but(processes=value)
+
+
 class IntraOpThreads(suite.Suite):
     """torch.set_num_threads, beside OMP_NUM_THREADS for all cores."""
 
@@ -76,9 +89,12 @@ class InterOpThreads(suite.Suite):
 
 
 class MatmulBackend(suite.Suite):
-    """The library that multiplies matrices in fp32: torch's linear layers, all of NumPy's."""
+    """What multiplies matrices in fp32: torch's linear layers, all of NumPy's and of our C."""
 
-    values = ("torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn")
+    values = (
+        *("torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn"),
+        *("native-own", "native-openblas", "native-mkl"),
+    )
 
     @classmethod
     def base(cls):
@@ -86,7 +102,7 @@ class MatmulBackend(suite.Suite):
 
     def vary(self, base, value):
         engine, _, library = value.partition("-")
-        return base.but(engine=engine, matmul_backend=library)
+        return base.but(engine=engine, matmul_backend="default" if library == "own" else library)
 
 
 class InductorCompiler(suite.Suite):

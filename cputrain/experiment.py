@@ -16,7 +16,8 @@ from typing import Any, Self
 from cputrain import rules
 from cputrain.fields import ExperimentError as ExperimentError
 from cputrain.fields import refuse
-from cputrain.parts import Budget, Model, Runtime, Training
+from cputrain.parts import Budget, Model, Training
+from cputrain.runtime import Runtime
 from cputrain.system import System
 
 SCHEMA = 1

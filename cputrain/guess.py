@@ -6,9 +6,9 @@ from cputrain import placement
 from cputrain.experiment import Experiment
 from cputrain.model import flops
 
-START_S = {"torch": 4.0, "numpy": 2.0}
+START_S = {"torch": 4.0, "numpy": 2.0, "jax": 3.0, "native": 2.0, "ipex": 6.0}
 """Seconds until the first step, by engine."""
-COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0}
+COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0, "xla": 3.0}
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 SLOWER = {

@@ -30,6 +30,11 @@ from cputrain.placement import COMPILED, environment, place
 MARK = "CPUTRAIN_WORKER"
 STDERR_KEPT = 4000
 PATIENCE_S = 0.25
+CACHE = {
+    **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),
+    "xla": "JAX_COMPILATION_CACHE_DIR",
+}
+"""The variable that says where compiled code is kept."""
 
 
 class CellFailed(Exception):
@@ -75,7 +80,7 @@ class Worker:
             folder = compiled or COMPILED / self._mark
             # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
             # TMPDIR: a cold start has none, and none stay behind.
-            env |= {"TORCHINDUCTOR_CACHE_DIR": str(folder), "TMPDIR": str(folder / "tmp")}
+            env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
             (folder / "tmp").mkdir(parents=True, exist_ok=True)
             self._compiled = None if keep else folder
         tie, cpus = dies_with_parent(), self.placement.cpus

@@ -1,4 +1,4 @@
-"""The parts of an experiment and what each of their fields may be; `system` has the fifth.
+"""The parts of an experiment and what each of their fields may be; `runtime` and `system` have two.
 
 Standard library only.
 
@@ -178,60 +178,6 @@ class Training:
     def is_masked(self) -> bool:
         """Whether masked tokens are predicted instead of next ones."""
         return self.objective in ("masked", "masked_node")
-
-
-ENGINES = ("torch", "numpy")
-COMPILE = ("eager", "aot_eager", "inductor")
-ATTENTION_BACKENDS = ("sdpa", "manual")
-OPTIMIZER_KERNELS = ("default", "foreach", "fused")
-JIT_STATES = ("steady", "cold", "warm")
-MATMUL_BACKENDS = ("default", "mkl", "onednn", "openblas")
-CXX = ("default", "g++", "clang++")
-CXX_LEVELS = ("default", "O0", "O1", "O2", "O3")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runtime:
-    """Which code does the work.
-
-    Attributes:
-        engine: the library that trains.
-        compile: torch.compile's backend; eager is no compilation.
-        fusion: whether inductor may fuse operations into one loop.
-        jit_state: what is timed: steady steps, or the first step alone, which compiles, from a
-            cold or a warm cache of compiled code.
-        attention_backend: sdpa is torch's fused kernel; manual is matmul, mask, softmax, matmul.
-        optimizer_kernel: how torch's optimizer goes over the tensors.
-        loss_chunk: rows of logits that exist at a time; None is all of them.
-        matmul_backend: the library that multiplies fp32 matrices (torch: of the blocks' linear
-            layers; numpy: all); default is the one it comes with (torch on x86: MKL; NumPy:
-            OpenBLAS).
-        cxx: the compiler of inductor's C++; default is inductor's own choice.
-        cxx_level: the level that it optimizes at; default is inductor's own, O3.
-    """
-
-    engine: str = "torch"
-    compile: str = "eager"
-    fusion: bool = True
-    jit_state: str = "steady"
-    attention_backend: str = "sdpa"
-    optimizer_kernel: str = "fused"
-    loss_chunk: int | None = None
-    matmul_backend: str = "default"
-    cxx: str = "default"
-    cxx_level: str = "default"
-
-    def __post_init__(self) -> None:
-        one_of(self, "engine", ENGINES)
-        one_of(self, "compile", COMPILE)
-        flag(self, "fusion")
-        one_of(self, "jit_state", JIT_STATES)
-        one_of(self, "attention_backend", ATTENTION_BACKENDS)
-        one_of(self, "optimizer_kernel", OPTIMIZER_KERNELS)
-        whole_or_none(self, "loss_chunk", 1)
-        one_of(self, "matmul_backend", MATMUL_BACKENDS)
-        one_of(self, "cxx", CXX)
-        one_of(self, "cxx_level", CXX_LEVELS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cputrain import knobs, libraries, paths
+from cputrain import knobs, libraries, paths, stacks
 from cputrain.experiment import Experiment
 from cputrain.knobs import Placement
 from cputrain.machine import cpu, mask
@@ -32,6 +32,8 @@ def place(experiment: Experiment) -> Placement:
 
 def why_not(experiment: Experiment) -> str | None:
     """Why this machine cannot run `experiment`, or None where it can."""
+    if (reason := stacks.why_not(experiment)) is not None:
+        return reason
     try:
         place(experiment)
     except TopologyError as error:

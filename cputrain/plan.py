@@ -91,6 +91,8 @@ def discover() -> list[Planned]:
         for name, kind in vars(module).items():
             if not (isinstance(kind, type) and issubclass(kind, suite.Suite)):
                 continue
+            if name.startswith("_"):  # what several suites have in common; asv leaves it too
+                continue
             try:
                 cells = _cells(kind())
             except ExperimentError as error:

@@ -5,10 +5,11 @@ Nothing is ever adjusted to fit: what does not is refused, naming the fields.
 
 from __future__ import annotations
 
-from cputrain import rules_system
+from cputrain import rules_engines, rules_system
 from cputrain.fields import refuse
 from cputrain.model.activations import is_gated
-from cputrain.parts import Budget, Model, Runtime, Training
+from cputrain.parts import Budget, Model, Training
+from cputrain.runtime import Runtime
 from cputrain.system import System
 
 BYTES = 257
@@ -18,6 +19,9 @@ PATHS = 45
 WITH_ATTENTION = ("gpt", "llama", "bert", "moe")
 EXPERTS = 4
 """Experts of architecture = "moe"."""
+KEEPS_CODE = ("inductor", "xla")
+"""Compilers that fuse operations and can keep their code on disk."""
+WITH_CODE = "'inductor' or 'xla'"
 GROUP = 32
 """Weights that share one scale in precision = "q4"."""
 
@@ -31,13 +35,12 @@ def check(
     _window(model, training, runtime)
     _data(model, training)
     _training(model, training, runtime)
+    rules_engines.check(model, training, runtime, system)
     _compile(runtime)
     rules_system.check(model, training, runtime, system)
     _precision(model, training, runtime, system)
     if budget.micro_batches is not None and budget.micro_batches > training.grad_accum:
         refuse("micro_batches", budget.micro_batches, f"grad_accum = {training.grad_accum} is all")
-    if runtime.engine == "numpy":
-        _numpy(model, training, runtime)
 
 
 def _architecture(model: Model) -> None:
@@ -140,10 +143,10 @@ def _training(model: Model, training: Training, runtime: Runtime) -> None:
 
 
 def _compile(runtime: Runtime) -> None:
-    if not runtime.fusion and runtime.compile != "inductor":
-        refuse("fusion", runtime.fusion, "only compile = 'inductor' fuses")
-    if runtime.jit_state != "steady" and runtime.compile != "inductor":
-        refuse("jit_state", runtime.jit_state, "only compile = 'inductor' keeps compiled code")
+    if not runtime.fusion and runtime.compile not in KEEPS_CODE:
+        refuse("fusion", runtime.fusion, f"only compile = {WITH_CODE} fuses")
+    if runtime.jit_state != "steady" and runtime.compile not in KEEPS_CODE:
+        refuse("jit_state", runtime.jit_state, f"only compile = {WITH_CODE} keeps compiled code")
 
 
 def _precision(model: Model, training: Training, runtime: Runtime, system: System) -> None:
@@ -163,24 +166,3 @@ def _precision(model: Model, training: Training, runtime: Runtime, system: Syste
     for name, count in inputs.items():
         if count % GROUP:
             refuse(name, count, f"precision = 'q4' has groups of {GROUP}: it does not divide")
-
-
-def _numpy(model: Model, training: Training, runtime: Runtime) -> None:
-    """What the reference leaves out; torch has it all."""
-    only: dict[str, tuple[object, ...]] = {
-        "architecture": ("gpt",),
-        "dropout": (0.0,),
-        "objective": ("causal",),
-        "precision": ("fp32",),
-        "optimizer": ("adamw",),
-        "activation_checkpointing": (False,),
-        "fine_tuning": ("scratch",),
-        "attention_backend": ("manual",),
-        "compile": ("eager",),
-        "loss_chunk": (None,),
-    }
-    for part in (model, training, runtime):
-        for name, allowed in only.items():
-            if hasattr(part, name) and getattr(part, name) not in allowed:
-                rule = f"the numpy engine has {' or '.join(map(str, allowed))} only"
-                refuse(name, getattr(part, name), rule)

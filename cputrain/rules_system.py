@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from cputrain.fields import refuse
-from cputrain.parts import Model, Runtime, Training
+from cputrain.parts import Model, Training
+from cputrain.runtime import Runtime
 from cputrain.system import System
-
-OPENMP = {"pinning": "none", "wait_policy": "default", "omp_runtime": "libgomp"}
-"""OpenMP's settings, and what each is where nothing is asked."""
 
 
 def check(model: Model, training: Training, runtime: Runtime, system: System) -> None:
@@ -44,14 +42,12 @@ def _knobs(runtime: Runtime, system: System) -> None:
     if runtime.cxx == "clang++" and system.omp_runtime != "libiomp5":
         rule = "its OpenMP would be a second one beside torch's: omp_runtime = 'libiomp5' is needed"
         refuse("cxx", runtime.cxx, rule)
-    for name in ("intra_op_threads", "inter_op_threads"):
-        if getattr(system, name) is not None and runtime.engine != "torch":
-            rule = f"engine = {runtime.engine!r} has no such setting"
-            refuse(name, getattr(system, name), rule)
-    for name, default in OPENMP.items():
-        if getattr(system, name) != default and runtime.engine == "numpy":
-            rule = "engine = 'numpy' computes in its BLAS library's own threads"
-            refuse(name, getattr(system, name), rule)
+    if runtime.cc == "clang" and system.omp_runtime != "libiomp5":
+        rule = "its OpenMP is LLVM's: omp_runtime = 'libiomp5' is needed"
+        refuse("cc", runtime.cc, rule)
+    if runtime.cc_target == "generic" and system.instruction_set != "native":
+        rule = "cc_target = 'generic' has the instructions of every processor of the family"
+        refuse("instruction_set", system.instruction_set, rule)
     if system.affinity != "default" and system.cores is not None:
         refuse("cores", system.cores, f"affinity = {system.affinity!r} says how many")
     if system.numa_policy == "one_node" and system.affinity in ("one_socket", "scattered"):

@@ -13,6 +13,7 @@ AFFINITIES = ("default", "one_per_core", "siblings", "one_socket", "scattered")
 PINNINGS = ("none", "close", "spread", "explicit")
 WAIT_POLICIES = ("default", "active", "passive", "spin_0")
 OMP_RUNTIMES = ("libgomp", "libiomp5")
+OMP_SCHEDULES = ("static", "static,1", "dynamic", "dynamic,4", "guided")
 ALLOCATORS = ("glibc", "glibc_thresholds", "jemalloc", "tcmalloc", "mimalloc")
 INSTRUCTION_SETS = ("native", "avx2", "baseline")
 NUMA_POLICIES = ("default", "local", "interleave", "one_node")
@@ -41,6 +42,10 @@ class System:
         wait_policy: what OpenMP's threads do while they wait: default, active (spin), passive
             (sleep), spin_0 (sleep at once, by the runtime's own setting).
         omp_runtime: the OpenMP library; libgomp is the one that torch ships.
+        omp_schedule: how OpenMP shares out the native engine's loops: OMP_SCHEDULE, the number
+            is the turns that a thread takes at a time.
+        processes: that train together by torchrun and DDP, threads and mask shared out between
+            them, as is the batch; None is one process without either.
         intra_op_threads: torch.set_num_threads; None is not called.
         inter_op_threads: torch.set_num_interop_threads; None is not called.
         allocator: of the process; glibc_thresholds keeps large blocks instead of returning them.
@@ -61,6 +66,8 @@ class System:
     pinning: str = "none"
     wait_policy: str = "default"
     omp_runtime: str = "libgomp"
+    omp_schedule: str = "static"
+    processes: int | None = None
     intra_op_threads: int | None = None
     inter_op_threads: int | None = None
     allocator: str = "glibc"
@@ -73,7 +80,7 @@ class System:
     turbo: str = "as_found"
 
     def __post_init__(self) -> None:
-        for name in ("cores", "threads", "intra_op_threads", "inter_op_threads"):
+        for name in ("cores", "threads", "processes", "intra_op_threads", "inter_op_threads"):
             whole_or_none(self, name, 1)
         for name, allowed in NAMES.items():
             one_of(self, name, allowed)
@@ -93,6 +100,7 @@ NAMES = {
     "pinning": PINNINGS,
     "wait_policy": WAIT_POLICIES,
     "omp_runtime": OMP_RUNTIMES,
+    "omp_schedule": OMP_SCHEDULES,
     "allocator": ALLOCATORS,
     "instruction_set": INSTRUCTION_SETS,
     "numa_policy": NUMA_POLICIES,

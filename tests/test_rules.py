@@ -5,6 +5,8 @@ import pytest
 from cputrain.experiment import Experiment, ExperimentError
 
 NUMPY = {"engine": "numpy", "attention_backend": "manual"}
+NATIVE = {"engine": "native", "attention_backend": "manual"}
+JAX = {"engine": "jax", "compile": "xla"}
 BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
 
 
@@ -60,9 +62,29 @@ BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
         ),
         ({"numa_policy": "one_node", "affinity": "scattered"}, ["'scattered'", "one node"]),
         ({"huge_pages": "madvise", "allocator": "jemalloc"}, ["'madvise'", "glibc", "jemalloc"]),
-        ({**NUMPY, "pinning": "close"}, ["pinning = 'close'", "numpy", "own threads"]),
-        ({**NUMPY, "wait_policy": "active"}, ["wait_policy = 'active'", "numpy", "own threads"]),
-        ({**NUMPY, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "own threads"]),
+        ({**NUMPY, "pinning": "close"}, ["pinning = 'close'", "numpy", "no such setting"]),
+        ({**NUMPY, "wait_policy": "active"}, ["wait_policy = 'active'", "numpy", "native"]),
+        ({"compile": "xla"}, ["compile = 'xla'", "torch", "inductor"]),
+        ({"engine": "jax"}, ["compile = 'eager'", "jax", "xla"]),
+        ({**JAX, "architecture": "ssm"}, ["architecture = 'ssm'", "jax", "gpt"]),
+        ({**JAX, "precision": "q8"}, ["precision = 'q8'", "jax", "mixed"]),
+        ({**JAX, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "jax"]),
+        ({"jit_state": "cold"}, ["jit_state = 'cold'", "'xla'"]),
+        ({"cc": "clang"}, ["cc = 'clang'", "torch", "native"]),
+        ({**NATIVE, "cc": "clang"}, ["cc = 'clang'", "libiomp5"]),
+        ({**NATIVE, "cc_level": "O1"}, ["cc_level = 'O1'", "Ofast"]),
+        (
+            {**NATIVE, "cc_target": "generic", "instruction_set": "avx2"},
+            ["instruction_set = 'avx2'", "generic"],
+        ),
+        ({**NATIVE, "n_kv_head": 2}, ["n_kv_head = 2", "native"]),
+        ({"omp_schedule": "guided"}, ["omp_schedule = 'guided'", "native"]),
+        ({"lto": True}, ["lto = True", "native"]),
+        ({"auto_kernel_selection": True}, ["auto_kernel_selection = True", "ipex"]),
+        ({"processes": 2}, ["processes = 2", "batch_size = 1"]),
+        ({"processes": 2, "batch_size": 2, "threads": 1}, ["threads = 1", "processes = 2"]),
+        ({**JAX, "processes": 1}, ["processes = 1", "jax", "torch"]),
+        ({**NUMPY, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "no such setting"]),
         (
             {"pinning": "spread", "loader": "stream", "loader_workers": 1},
             ["loader_workers = 1", "pinning = 'spread'"],

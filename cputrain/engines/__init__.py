@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cputrain.experiment import Experiment
-from cputrain.parts import ENGINES
+from cputrain.runtime import ENGINES
 
 if TYPE_CHECKING:
     import numpy as np

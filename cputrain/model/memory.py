@@ -48,9 +48,15 @@ class Memory:
         return sum(dataclasses.astuple(self))
 
 
-FRAMEWORK = {"torch": 360_000_000, "numpy": 75_000_000}
+FRAMEWORK = {
+    "torch": 360_000_000,
+    "numpy": 75_000_000,
+    "jax": 250_000_000,
+    "native": 75_000_000,
+    "ipex": 500_000_000,
+}
 """Resident bytes of a worker with its imports, data and profiler, by engine."""
-COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000}
+COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000, "xla": 100_000_000}
 """Resident bytes more, by torch.compile's backend."""
 TORCHAO = 50_000_000
 """Resident bytes more with a precision of torchao's."""
@@ -121,7 +127,7 @@ def _activations(experiment: Experiment) -> int:
     kept, pairs = block_numbers(experiment), pair_numbers(experiment)
     attends = model.architecture in WITH_ATTENTION
     by_hand = attends and runtime.attention_backend == "manual"
-    if runtime.engine == "numpy":
+    if runtime.engine in ("numpy", "native"):
         used = tokens * (model.vocab_size + 7 * width + model.hidden) + pairs
         return (model.n_layer * kept + used) * FLOAT
     blocks = model.n_layer * kept

@@ -84,7 +84,7 @@ class MachinePage:
     @property
     def stack(self) -> str:
         """Versions of what was measured, every one that occurs."""
-        named = (("torch", "torch"), ("numpy", "numpy"), ("python", "Python"))
+        named = (("torch", "torch"), ("jax", "jax"), ("numpy", "numpy"), ("python", "Python"))
         found = []
         for column, name in named:
             versions = sorted({row[column] for row in self.rows if row[column]})

@@ -22,6 +22,9 @@ PARTS = ("parameters", "gradients", "optimizer", "activations", "buffers", "queu
 MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
 """Part of the estimated memory, as the record names it -> its column."""
 
+VERSIONS = ("torch", "jax", "numpy", "cc_version", "python")
+"""Versions that have a column, by their name in the record."""
+
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
     **asked.FIELDS,
@@ -46,7 +49,7 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("wait_share", "counted_share"), pl.Float64()),
     **dict.fromkeys(("simulated", "composed"), pl.String()),
     **dict.fromkeys(("data_source", "data_fingerprint"), pl.String()),
-    **dict.fromkeys(("torch", "numpy", "python", "commit", "dirty"), pl.String()),
+    **dict.fromkeys((*VERSIONS, "commit", "dirty"), pl.String()),
     **dict.fromkeys(("session", "started"), pl.String()),
 }
 
@@ -78,7 +81,7 @@ def row(cell: Cell, peaks: Peaks) -> Row:
 def _provenance(last: Worker) -> Row:
     versions, data = last.get("versions") or {}, last.get("data") or {}
     return {
-        **{name: versions.get(name) for name in ("torch", "numpy", "python")},
+        **{name: versions.get(name) for name in VERSIONS},
         "data_source": data.get("source"),
         "data_fingerprint": data.get("fingerprint"),
         "dirty": " ".join(last.get("dirty") or []) or None,

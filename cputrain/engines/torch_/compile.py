@@ -16,7 +16,7 @@ from torch._inductor import metrics as inductor_metrics
 from torch._inductor.custom_graph_pass import CustomSchedulerPass
 
 from cputrain.engines import EngineError
-from cputrain.parts import Runtime
+from cputrain.runtime import Runtime
 
 NO_FUSION: dict[str, Any] = {
     "max_fusion_size": 1,

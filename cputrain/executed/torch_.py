@@ -1,10 +1,9 @@
-"""What the engine really executed, held against what was asked: its own evidence, checked."""
+"""What torch really executed, held against what was asked: its own evidence, checked."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cputrain import multiplied
 from cputrain.experiment import Experiment
 from cputrain.inforce import Check, same
 from cputrain.rules import WITH_ATTENTION
@@ -14,12 +13,8 @@ FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """Everything that `Engine.evidence` can show of this experiment."""
-    products = multiplied.checks(experiment, evidence)
-    if experiment.runtime.engine != "torch":
-        return products
+    """Everything that torch's `Engine.evidence` can show of this experiment, but products."""
     found = [
-        *products,
         *attention(experiment, evidence["ops"]),
         *dropout(experiment, evidence["ops"]),
         *compilation(experiment, evidence),

@@ -1,0 +1,52 @@
+"""How our own C is compiled, and how it shares out its loops."""
+
+from itertools import product
+
+from benchmarks import hardware
+from cputrain import suite
+from cputrain.runtime import CC_LEVELS
+
+
+class _Native(suite.Suite):
+    @classmethod
+    def base(cls):
+        return super().base().but(engine="native", attention_backend="manual")
+
+
+class Compiler(_Native):
+    """Compiler, level, target and link-time optimization of our own C engine; 2 layers.
+
+    clang's OpenMP is LLVM's, so it runs on libiomp5, and two of gcc's too to compare it with.
+    """
+
+    values = (
+        *(
+            " ".join(filter(None, words))
+            for words in product(("gcc", "clang"), CC_LEVELS, ("native", "generic"), ("", "lto"))
+        ),
+        *("gcc O3 native libiomp5", "gcc Ofast native libiomp5"),
+    )
+    name = "compiler"
+
+    @classmethod
+    def base(cls):
+        return super().base().but(n_layer=2)
+
+    def vary(self, base, value):
+        cc, level, target, *more = value.split()
+        runtime = "libiomp5" if cc == "clang" or "libiomp5" in more else "libgomp"
+        lto = "lto" in more
+        return base.but(cc=cc, cc_level=level, cc_target=target, lto=lto, omp_runtime=runtime)
+
+
+class OmpSchedule(_Native):
+    """How OpenMP shares out the loops of our own C engine among its threads."""
+
+    values = ("static", "static,1", "dynamic", "dynamic,4", "guided")
+
+    def vary(self, base, value):
+        return base.but(omp_schedule=value)
+
+
+class NativeInstructionSet(_Native, hardware.InstructionSet):
+    """The most that our own C engine is compiled for."""
