@@ -1,4 +1,4 @@
-"""The OpenMP runtime that torch calls in this process, asked through its own functions.
+"""The OpenMP runtime that the engine calls in this process, asked through its own functions.
 
 Several can be loaded: torch's libgomp stays mapped under a preloaded libiomp5, which has GNU's
 entry points too and comes first in the linker's order. So what is mapped does not tell.
@@ -17,6 +17,12 @@ from cputrain.machine.reading import Unknown
 
 ENTRY = "GOMP_parallel"
 """What code compiled by GCC calls to start a parallel region."""
+CALLERS = ("libtorch_cpu", "libcputrain_native")
+"""The libraries of engines that compute on OpenMP's threads; a worker has one of them."""
+SCHEDULES = {1: "static", 2: "dynamic", 3: "guided", 4: "auto"}
+"""omp_sched_t by its number (OpenMP 5.1, omp.h)."""
+MODIFIER = 0x80000000
+"""omp_sched_monotonic, a bit beside the number."""
 PROC_BIND = ("false", "true", "primary", "close", "spread", "intel")
 """omp_get_proc_bind by its number (OpenMP 5.1, omp.h); 5 is Intel's own KMP_AFFINITY."""
 
@@ -44,10 +50,10 @@ class Member:
 
 
 def serving() -> Runtime:
-    """The runtime that torch's parallel regions run in: who provides `GOMP_parallel` to it.
+    """The runtime that the engine's parallel regions run in: who provides `GOMP_parallel` to it.
 
-    Looked up as the linker does for libtorch_cpu: the global scope first, preloads leading,
-    then its own libraries.
+    Looked up as the linker does for the engine's library: the global scope first, preloads
+    leading, then its own libraries.
 
     Raises:
         Unknown: no OpenMP runtime is loaded.
@@ -57,7 +63,7 @@ def serving() -> Runtime:
 
 
 def _scope() -> ctypes.CDLL:
-    for path in (None, *mapped.libraries("libtorch_cpu")):
+    for path in (None, *mapped.libraries(*CALLERS)):
         scope = ctypes.CDLL(path)
         if hasattr(scope, ENTRY):
             return scope
@@ -81,7 +87,7 @@ def follows(runtime: Runtime, threads: Callable[[], int]) -> bool:
 def team() -> list[Member]:
     """The threads of a parallel region of the default size, by OpenMP's number.
 
-    They are the ones that torch computes with: a runtime keeps its threads for the next region
+    They are the ones that the engine computes with: a runtime keeps its threads for the next region
     of the thread that started it.
 
     Raises:
@@ -107,3 +113,20 @@ def proc_bind() -> str:
 def blocktime_ms(runtime: Runtime) -> int:
     """Milliseconds that threads of a kmp runtime spin before they sleep."""
     return int(ctypes.CDLL(runtime.path).kmp_get_blocktime())
+
+
+def schedule() -> str:
+    """How loops of this thread whose schedule is left to the runtime are shared out: "dynamic,4".
+
+    No number where the runtime shares them out evenly. Raises Unknown without a runtime.
+    """
+    kind, chunk = ctypes.c_int(), ctypes.c_int()
+    _scope().omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
+    return schedule_name(kind.value, chunk.value)
+
+
+def schedule_name(kind: int, chunk: int) -> str:
+    """A schedule as omp_get_schedule tells it, in the words of OMP_SCHEDULE."""
+    number = kind & ~MODIFIER & 0xFFFFFFFF  # the modifier makes a C int negative
+    name = SCHEDULES.get(number, str(number))
+    return f"{name},{chunk}" if chunk > 0 else name

@@ -13,15 +13,13 @@ one set of threads serves both.
 
 from __future__ import annotations
 
-import functools
 import os
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain import libraries
+from cputrain.cc.programs import HEADER, INSTALL, MARCH, is_here, link_to_intel, openmp_header
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import built, mapped
 from cputrain.machine.reading import Unknown
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
 
 OWN = "g++"
 """Inductor's own choice on Linux, the only one without CXX."""
-INSTALL = {
-    "g++": "apt install g++ (Fedora: dnf install gcc-c++)",
-    "clang++": "apt install clang (Fedora: dnf install clang)",
-}
-HEADER = "apt install libomp-dev (Fedora: dnf install libomp-devel)"
-MARCH = {"native": "", "avx2": "x86-64-v3", "baseline": "x86-64-v2"}
-"""-march by system.instruction_set; inductor's own is native."""
 FOLDER = "compiler"
 """Of the script, below TORCHINDUCTOR_CACHE_DIR."""
 
@@ -51,7 +42,7 @@ class InductorCompiler(Knob):
         if experiment.runtime.compile != "inductor":
             return None
         cxx = _cxx(experiment)
-        if shutil.which(cxx) is None:
+        if not is_here(cxx):
             what = f"inductor's C++ compiler, {cxx}, is not installed"
             return f"{what}: {INSTALL[cxx]}"
         if cxx == "clang++" and openmp_header() is None:
@@ -123,24 +114,6 @@ def in_force(experiment: Experiment, loaded: list[Path]) -> list[Check]:
     return checks
 
 
-@functools.cache
-def openmp_header() -> tuple[str, ...] | None:
-    """What clang++ has to be told to find omp.h, which not every clang has; None where nothing is.
-
-    Intel's wheel has the header beside its library; GCC's is not for clang.
-    """
-    program = ["clang++", "-fopenmp", "-fsyntax-only", "-x", "c++", "-"]
-    if not subprocess.run(program, input=b"#include <omp.h>", capture_output=True).returncode:
-        return ()
-    try:
-        prefix = libraries.find("libiomp5").parent.parent
-    except libraries.Missing:
-        return () if libraries.expected("libiomp5") else None
-    places = (prefix / "opt/compiler/include", prefix / "include")
-    folder = next((place for place in places if (place / "omp.h").exists()), None)
-    return None if folder is None else ("-idirafter", str(folder))
-
-
 def _cxx(experiment: Experiment) -> str:
     return OWN if experiment.runtime.cxx == "default" else experiment.runtime.cxx
 
@@ -158,10 +131,7 @@ def _write(folder: Path, name: str, experiment: Experiment) -> None:
     words += [f"-{level}"] if level != "default" else []
     words += [f"-march={march}"] if march else []
     if cxx == "clang++":
-        # The linker looks for that name alone; at run time the preloaded file is the one.
-        link = folder / "libiomp5.so"
-        link.unlink(missing_ok=True)
-        link.symlink_to(libraries.find("libiomp5"))
+        link_to_intel(folder)
         words += ["-fopenmp=libiomp5", f"-L{folder}", *(openmp_header() or ())]
     program = shutil.which(cxx) or cxx
     script = folder / name

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cputrain.machine.reading import Unknown
 
-COMMENT, SWITCHES = ".comment", ".GCC.command.line"
+COMMENT, SWITCHES, LINKED = ".comment", ".GCC.command.line", ".dynstr"
 HEADER = "<4sBBB9xHHIQQQIHHHHHH"
 """Elf64_Ehdr; see elf(5)."""
 SECTION = "<IIQQQQIIQQ"
@@ -64,6 +64,15 @@ def read(path: Path) -> Built:
         records = [" ".join(records)] if records else []  # GCC before 11: a string for each
     switches = tuple(tuple(record.split()) for record in records)
     return Built("clang++" if clang else "g++", (clang or gcc)[0], switches)
+
+
+def linked_names(path: Path) -> list[str]:
+    """The names that the dynamic linker sees in the library `path`: what it has and what it calls.
+
+    Raises:
+        Unknown: it is no 64-bit ELF file of this byte order.
+    """
+    return _strings(_sections(path).get(LINKED, b""))
 
 
 def _sections(path: Path) -> dict[str, bytes]:

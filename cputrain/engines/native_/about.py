@@ -1,0 +1,50 @@
+"""What the built C library says of itself and of what is in force in it."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from cputrain.engines.native_.binding import WHOLE, Functions
+from cputrain.machine.mapped import file_of
+from cputrain.openmp import schedule_name
+
+if TYPE_CHECKING:
+    from cputrain.engines.native_.products import Given
+
+
+def compiler(c: Functions) -> str:
+    """The compiler's version, as it wrote it into the library."""
+    found: bytes = c.compiler()
+    return found.decode()
+
+
+def readings(c: Functions, given: Given | None) -> dict[str, Any]:
+    """Everything that can be read back from the library.
+
+    Args:
+        c: the library.
+        given: what multiplies in the place of its own code.
+    """
+    from threadpoolctl import threadpool_info
+
+    flushes = c.flush_to_zero()
+    return {
+        "library": file_of(c.compiler),
+        "cc_version": compiler(c),
+        "lanes": c.lanes(),
+        "openmp_threads": c.threads(),
+        "openmp_team": c.team(),
+        "run_sched": schedule(c),
+        "openmp": file_of(ctypes.c_void_p(c.openmp())),
+        "flush_to_zero": None if flushes < 0 else bool(flushes),
+        "blas": given.described() if given else None,
+        "threadpools": threadpool_info(),
+    }
+
+
+def schedule(c: Functions) -> str:
+    """What schedule(runtime) means, as OMP_SCHEDULE would say it: "static", "dynamic,4"."""
+    found = (WHOLE * 2)()
+    c.schedule(found)
+    return schedule_name(*found)

@@ -1,0 +1,198 @@
+"""The engine of our own C: what `cputrain.engines.Engine` asks for, by the library's functions."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy import ndarray
+
+from cputrain import __version__
+from cputrain.cc import build
+from cputrain.data.batches import IGNORE
+from cputrain.engines import EngineError, check_weights
+from cputrain.engines.native_ import about
+from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
+from cputrain.engines.native_.products import Given
+from cputrain.experiment import Experiment
+from cputrain.model.shapes import weight_shapes
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Weights
+
+ACTIVATIONS = {"gelu": 0, "gelu_tanh": 1, "relu": 2}
+"""enum activation of activation.h."""
+ALIGN = 16
+"""Elements to which each tensor starts aligned in the flat arrays (memory.c)."""
+
+
+class NativeEngine:
+    """See `cputrain.engines.Engine`. All arrays are the C library's.
+
+    Args:
+        experiment: the sizes, AdamW's settings, the compiler and its flags.
+        weights: initial weights, copied.
+
+    Raises:
+        EngineError: the library cannot be built or loaded, or there is no memory.
+    """
+
+    name = "native"
+
+    def __init__(self, experiment: Experiment, weights: Weights) -> None:
+        self._experiment, self._training = experiment, experiment.training
+        self._c = Functions(str(build.library(experiment)))
+        self._given = Given.of(experiment)
+        model, training = experiment.model, experiment.training
+        sizes = Sizes(
+            *(model.n_layer, model.n_embd, model.n_head, model.d_head, model.hidden),
+            *(model.vocab_size, model.tied, training.seq_len, training.batch_size),
+            ACTIVATIONS[model.activation],
+        )
+        adamw = AdamW(training.beta1, training.beta2, training.eps, training.weight_decay)
+        self._gpt = self._c.new(sizes, adamw, self._given.address if self._given else None)
+        if not self._gpt:
+            raise EngineError("the native engine: can't allocate memory for the model")
+        self._free = weakref.finalize(self, self._c.free, self._gpt)
+        self._flat = {name: self._array(name) for name in ("weights", "gradients")}
+        self._pending = False
+        self.load_weights(weights)
+
+    def _array(self, name: str) -> ndarray:
+        """One of the flat arrays, as the library holds it."""
+        address = getattr(self._c, name)(self._gpt)
+        numbers = ctypes.c_float * self._c.size(self._gpt)
+        return np.ctypeslib.as_array(numbers.from_address(address))
+
+    def _tensors(self, name: str) -> dict[str, ndarray]:
+        """Views of a flat array by tensor."""
+        found, start, flat = {}, 0, self._flat[name]
+        for tensor, shape in weight_shapes(self._experiment).items():
+            count = math.prod(shape)
+            found[tensor] = flat[start : start + count].reshape(shape)
+            start += -(-count // ALIGN) * ALIGN
+        if start != flat.size:
+            raise EngineError(f"the native engine has {flat.size} numbers of weights, not {start}")
+        return found
+
+    def train_step(self, *batches: Batch) -> float:
+        """One optimizer step."""
+        share = 1 / len(batches)
+        loss = sum(self.accumulate(batch, share) for batch in batches) * share
+        self.update()
+        return loss
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients of several batches add up."""
+        loss = self._run(batch, "accumulate", share, self._pending)
+        self._pending = True
+        return loss
+
+    def _run(self, batch: Batch, function: str, *more: float) -> float:
+        """The loss by one of the library's functions; not a number where no target counts."""
+        inputs, targets = self._checked(batch)
+        counted = LONG()
+        found: float = getattr(self._c, function)(
+            self._gpt, inputs.ctypes.data, targets.ctypes.data, IGNORE, *more, counted
+        )
+        return found if counted.value else math.nan
+
+    def _checked(self, batch: Batch) -> tuple[ndarray, ndarray]:
+        """Inputs and targets as the library takes them.
+
+        Raises:
+            EngineError: another shape than the experiment's, or ids without a row.
+        """
+        shape = (self._training.batch_size, self._training.seq_len)
+        rows = self._experiment.model.vocab_size
+        if batch.inputs.shape != shape or batch.targets.shape != shape:
+            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
+        for ids in (batch.inputs, batch.targets[batch.targets != IGNORE]):
+            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
+                raise EngineError(
+                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
+                )
+        inputs, targets = (
+            np.ascontiguousarray(array, np.int64) for array in (batch.inputs, batch.targets)
+        )
+        return inputs, targets
+
+    def update(self) -> None:
+        """AdamW on the sum, at the learning rate that grows linearly over the warm-up steps."""
+        if not self._pending:
+            raise EngineError("update without gradients: accumulate some before")
+        warm_up, rate = self._training.lr_warmup_steps, self._training.learning_rate
+        share = min(1.0, (self.steps_done + 1) / warm_up) if warm_up else 1.0
+        self._c.update(self._gpt, rate * share)
+        self._pending = False
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def loss(self, batch: Batch) -> float:
+        """The loss."""
+        return self._run(batch, "loss")
+
+    def gradients(self, batch: Batch) -> dict[str, ndarray]:
+        """Copies of the gradients."""
+        kept = self._flat["gradients"].copy() if self._pending else None
+        self._run(batch, "accumulate", 1.0, 0)
+        found = {name: array.copy() for name, array in self._tensors("gradients").items()}
+        if kept is not None:
+            self._flat["gradients"][...] = kept
+        return found
+
+    def weights(self) -> dict[str, ndarray]:
+        """Copies of the weights."""
+        return {name: array.copy() for name, array in self._tensors("weights").items()}
+
+    def load_weights(self, weights: Weights) -> None:
+        """Copy `weights` in place."""
+        mine = self._tensors("weights")
+        check_weights({name: array.shape for name, array in mine.items()}, weights)
+        for name, array in mine.items():
+            array[...] = weights[name]
+
+    @property
+    def steps_done(self) -> int:
+        """Updates that AdamW counted."""
+        return int(self._c.steps(self._gpt))
+
+    def state_bytes(self) -> int:
+        """AdamW's two moments."""
+        return int(self._c.state_bytes(self._gpt))
+
+    def excused(self) -> dict[str, str]:
+        """None: every weight moves."""
+        return {}
+
+    def versions(self) -> dict[str, str]:
+        """This program's own, NumPy's, and the compiler's as it says itself in the library."""
+        compiler = about.compiler(self._c)
+        return {"native": __version__, "numpy": np.__version__, "cc_version": compiler}
+
+    def readings(self) -> dict[str, Any]:
+        """The built library, its OpenMP, the library that multiplies where one was chosen."""
+        return about.readings(self._c, self._given)
+
+    def evidence(self, batch: Batch) -> dict[str, Any]:
+        """products_by_library: those of one forward and backward pass; library_calls."""
+        before = self._products()
+        self.gradients(batch)
+        own, by_library, calls = (
+            after - old for after, old in zip(self._products(), before, strict=True)
+        )
+        counted = {"own": own}
+        if self._given:
+            counted[self._given.name] = by_library
+        found = {name: count for name, count in counted.items() if count}
+        return {"ops": {}, "products_by_library": found, "library_calls": calls}
+
+    def _products(self) -> list[int]:
+        found = (LONG * 3)()
+        self._c.products(self._gpt, found)
+        return list(found)

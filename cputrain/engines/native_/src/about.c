@@ -1,0 +1,68 @@
+/* What this library says of itself: how it was built, and what is in force while it runs. */
+#include "elementary.h"
+#include "kernel.h"
+
+#include <omp.h>
+
+const char *native_compiler(void)
+{
+#if defined __clang__
+    return __VERSION__;
+#else
+    return "GCC " __VERSION__;
+#endif
+}
+
+/* Lanes of fp32 that the innermost loops were written for: 16, 8 or 4. */
+int native_lanes(void)
+{
+    return LANES;
+}
+
+int native_threads(void)
+{
+    return omp_get_max_threads();
+}
+
+/* Threads that a parallel region really has. */
+int native_team(void)
+{
+    int found = 0;
+#pragma omp parallel reduction(+ : found)
+    found++;
+    return found;
+}
+
+/* What schedule(runtime) means: omp_sched_t, and its chunk. */
+void native_schedule(int found[2])
+{
+    omp_sched_t kind;
+    omp_get_schedule(&kind, &found[1]);
+    found[0] = (int)kind;
+}
+
+/* Where OpenMP's functions come from. */
+void *native_openmp(void)
+{
+    return (void *)omp_get_max_threads;
+}
+
+/* Whether any thread flushes small numbers to 0: 1, 0, or -1 where it cannot be told. */
+int native_flush_to_zero(void)
+{
+#if defined __x86_64__ || defined __SSE__
+    int found = 0;
+#pragma omp parallel reduction(| : found)
+    found |= (__builtin_ia32_stmxcsr() & 0x8040) != 0; /* FTZ and DAZ of MXCSR */
+    return found;
+#else
+    return -1;
+#endif
+}
+
+/* n elementary functions, for tests: of = 0: exp(x), x <= 0; 1: the normal distribution. */
+void native_elementary(int of, long n, const float *x, float *y)
+{
+    for (long i = 0; i < n; i++)
+        y[i] = of ? normal(x[i], exp_negative(-0.5f * x[i] * x[i])) : exp_negative(x[i]);
+}

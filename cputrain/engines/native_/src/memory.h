@@ -1,0 +1,11 @@
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include "gpt.h"
+
+/* Allocate and place every array of a model whose sizes are set; 0 where there is no memory. */
+int memory_take(struct gpt *g);
+
+void memory_give_back(struct gpt *g);
+
+#endif

@@ -1,0 +1,104 @@
+/* What the library offers to Python (cputrain.engines.native_.binding). */
+#include "matmul.h"
+#include "memory.h"
+#include "model.h"
+
+#include <stdlib.h>
+
+/* A model with weights of 0; NULL where there is no memory for it. `library` is the address of
+   a cblas_sgemm, or NULL. */
+struct gpt *native_new(struct sizes sizes, struct adamw adamw, sgemm_function *library)
+{
+    struct gpt *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->sizes = sizes;
+    g->adamw = adamw;
+    g->multiplier.library = library;
+    g->attention =
+        (struct attention){sizes.batch_size, sizes.seq_len, sizes.n_head, sizes.head_dim};
+    if (memory_take(g))
+        return g;
+    memory_give_back(g);
+    free(g);
+    return NULL;
+}
+
+void native_free(struct gpt *g)
+{
+    memory_give_back(g);
+    free(g);
+}
+
+/* Floats of the flat arrays. */
+long native_size(const struct gpt *g)
+{
+    return g->n_weights;
+}
+
+float *native_weights(const struct gpt *g)
+{
+    return g->flat_weights;
+}
+
+float *native_gradients(const struct gpt *g)
+{
+    return g->flat_gradients;
+}
+
+/* The loss; `counted` takes how many targets it is the mean of. */
+double native_loss(struct gpt *g, const int64_t *ids, const int64_t *targets, int64_t ignore,
+                   long *counted)
+{
+    const double loss = gpt_forward(g, ids, targets, ignore, 1);
+    *counted = g->counted;
+    return loss;
+}
+
+/* The same, and `share` of the gradients, added to those there where add says so. */
+double native_accumulate(struct gpt *g, const int64_t *ids, const int64_t *targets,
+                         int64_t ignore, float share, int add, long *counted)
+{
+    const double loss = gpt_forward(g, ids, targets, ignore, share);
+    *counted = g->counted;
+    gpt_backward(g, ids, add);
+    return loss;
+}
+
+void native_update(struct gpt *g, double rate)
+{
+    adamw_step(g->adamw, g->n_weights, g->flat_weights, g->flat_gradients, g->first, g->second,
+               rate, ++g->steps);
+}
+
+long native_steps(const struct gpt *g)
+{
+    return g->steps;
+}
+
+/* Bytes of AdamW's two moments, gaps between tensors included. */
+long native_state_bytes(const struct gpt *g)
+{
+    return 2 * g->n_weights * (long)sizeof(float);
+}
+
+/* Products so far: of this library's own, of the other one, and calls of that one. */
+void native_products(const struct gpt *g, long found[3])
+{
+    found[0] = g->multiplier.own;
+    found[1] = g->multiplier.by_library;
+    found[2] = g->multiplier.library_calls;
+}
+
+/* One product as in matmul.h; 0 where there is no memory for it. */
+int native_multiply(int m, int n, int k, struct factor a, struct factor b, float *c, long ldc,
+                    int add, const float *bias, sgemm_function *library)
+{
+    const size_t bytes = (size_t)work_floats(n, k) * sizeof(float);
+    struct multiplier by = {.library = library, .work = aligned_alloc(64, (bytes + 63) & ~63UL)};
+    if (!by.work)
+        return 0;
+    multiply(&by, m, n, k, a, b, c, ldc, add, bias);
+    free(by.work);
+    return 1;
+}

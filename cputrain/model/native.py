@@ -1,0 +1,61 @@
+"""What the native engine's arrays take and which blocks of attention it skips; `native_/src`.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+from cputrain.experiment import Experiment
+
+QUERIES = 64
+"""Rows of attention's blocks of queries (attention.h)."""
+PANEL = 32
+"""Columns of a packed factor with AVX-512; fewer without (kernel.h)."""
+PACKED = 1 << 20
+"""Numbers of a factor that are packed at a time, about (matmul.c)."""
+PAGE = 1024
+"""Numbers of a page: those that nobody touches take no memory."""
+
+
+def pairs(length: int) -> int:
+    """(query, key) pairs of one head: each block of queries meets the keys up to its end."""
+    return sum(queries * end for queries, end in _blocks(length))
+
+
+def activation_numbers(experiment: Experiment) -> int:
+    """Numbers in the one allocation that memory.c makes, as far as they are touched."""
+    model, training = experiment.model, experiment.training
+    rows, width, hidden = training.batch_size * training.seq_len, model.n_embd, model.hidden
+    inner = model.n_head * model.d_head
+    heads, length = training.batch_size * model.n_head, training.seq_len
+    weights = sum(
+        queries * min(length, _up(end, PAGE)) for queries, end in _blocks(training.seq_len)
+    )
+    # Norms' results and what they leave; q, k, v and output; slopes and what is activated.
+    block = rows * (4 * width + 4 * inner + 2 * hidden) + heads * weights
+    head = max(_up(length, PANEL) * model.d_head, _up(model.d_head, PANEL) * length)
+    used = rows * (5 * width + model.vocab_size + hidden + 4 * inner) + 4 * heads * head
+    return model.n_layer * block + used + _packed(experiment)
+
+
+def _packed(experiment: Experiment) -> int:
+    """The largest factor [n, k] of a linear layer's products, or the part packed at a time."""
+    model, training = experiment.model, experiment.training
+    inner, rows = model.n_head * model.d_head, training.batch_size * training.seq_len
+    most = 0
+    for out in (3 * inner, inner, model.hidden, model.vocab_size):
+        width = model.n_embd
+        for n, k in ((out, width), (width, out), (width, rows), (out, rows)):
+            panels = max(1, min(_up(n, PANEL), PACKED // k // PANEL * PANEL) // PANEL)
+            most = max(most, panels * PANEL * k)
+    return most
+
+
+def _blocks(length: int) -> list[tuple[int, int]]:
+    """Of each block: its queries, and the keys up to its end."""
+    starts = range(0, length, QUERIES)
+    return [(min(QUERIES, length - start), min(start + QUERIES, length)) for start in starts]
+
+
+def _up(size: int, step: int) -> int:
+    return -(-size // step) * step

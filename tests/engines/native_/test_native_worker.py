@@ -1,0 +1,59 @@
+"""Real workers of the native engine: who builds its library, and what is in force."""
+
+import json
+
+import pytest
+from toy_sources import COMPILERS, asking, why_no
+
+from cputrain import knobs, launch, paths
+from cputrain.cc import ahead, build
+from cputrain.cell import Cell
+from cputrain.launch import CellFailed
+
+pytest.importorskip("threadpoolctl")
+pytest.importorskip("safetensors")
+SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 64, "steps": 4, "samples": 1}
+
+
+def run(experiment):
+    cell = Cell("Trial", ("x",), experiment.but(warm_up_steps=4, **SMALL))
+    cell.sample()
+    cell.settle()
+    return json.loads((cell.folder / "run.json").read_text())["workers"][-1]
+
+
+@pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
+def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, monkeypatch):
+    monkeypatch.setattr(paths, "STATE", own_root / ".asv")  # as the worker has it
+    asked = asking(level="O2", lto=True, omp_schedule="dynamic,4")
+    record = run(asked)
+    assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0.1
+    assert build.place(asked).exists()
+    checks = {check["name"]: check for check in record["in_force"]}
+    assert checks["vector_instructions"]["found"].keys() == {"zmm", "ymm", "xmm_packed"}
+    assert checks["link-time optimization of the native engine"]["found"] is True
+    assert checks["OpenMP's schedule of loops"]["found"] == "dynamic,4"
+    assert checks["denormal numbers flushed to zero"]["found"] is False
+
+    other = asking(level="O0", omp_schedule="guided")
+    ahead.libraries([other], lambda line: None)
+    assert "native_build_s" not in run(other)["phases"]
+
+    honest = launch.environment
+    lie = {"OMP_SCHEDULE": "static"}
+    monkeypatch.setattr(launch, "environment", lambda *given: honest(*given) | lie)
+    with pytest.raises(CellFailed, match="schedule of loops: asked for guided,1, found static"):
+        run(other)
+
+
+@pytest.mark.skipif("clang" not in COMPILERS, reason=str(why_no("clang")))
+def test_clang_s_library_runs_on_libiomp5(own_root):
+    record = run(asking("clang", "Ofast", threads=2))
+    found = {check["name"]: str(check["found"]) for check in record["in_force"]}
+    assert record["status"] == "ok" and found["compiler of the native engine"] == "clang"
+    assert "libiomp5" in found["OpenMP runtime that the native engine is bound to"]
+
+
+def test_every_setting_has_a_place_among_the_knobs():
+    kinds = {type(knob).__name__ for knob in knobs.KNOBS}
+    assert {"NativeCompiler", "OmpSchedule"} <= kinds
