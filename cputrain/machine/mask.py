@@ -6,7 +6,7 @@ Standard library only.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cputrain.machine.topology import Cpu, Topology, TopologyError, read_topology
 from cputrain.system import System
@@ -21,14 +21,28 @@ class Placement:
     Attributes:
         cpus: the affinity mask, ascending.
         physical_cores: cores that it covers.
-        threads: threads that compute.
-        omp_threads: threads that OpenMP is told; torch may be told others later.
+        threads: threads that compute, of all processes.
+        omp_threads: threads that OpenMP is told in each process; torch may be told others later.
+        ranks: the mask of each of the processes that train together; empty where there is one
+            process without torchrun.
     """
 
     cpus: tuple[int, ...]
     physical_cores: int
     threads: int
     omp_threads: int
+    ranks: tuple[tuple[int, ...], ...] = ()
+
+    def of_rank(self, rank: int) -> Placement:
+        """One process's share, as its own placement."""
+        count = len(self.ranks)
+        return replace(
+            self,
+            cpus=tuple(self.ranks[rank]),
+            physical_cores=self.physical_cores // count,
+            threads=self.threads // count,
+            ranks=(),
+        )
 
 
 def place(system: System) -> Placement:
@@ -38,9 +52,32 @@ def place(system: System) -> Placement:
         TopologyError: CPUs are asked that this process may not use or the machine has not.
     """
     cpus = choose(read_topology(), system)
+    if system.processes is not None:
+        return shared_out(read_topology(allowed=cpus), system.processes)
     cores = read_topology(allowed=cpus).physical_cores
     omp_threads = system.threads or threads(system, cpus, cores)
     return Placement(cpus, cores, system.intra_op_threads or omp_threads, omp_threads)
+
+
+def shared_out(topology: Topology, processes: int) -> Placement:
+    """The cores of `topology` shared out among processes: as many whole cores for each.
+
+    Neighbours stay together: cores are counted socket by socket, NUMA node by node. Those that
+    are left over when the number does not divide are in no mask: the processes wait for one
+    another in every step, so that a larger share would only wait longer.
+
+    Raises:
+        TopologyError: there are fewer cores than processes.
+    """
+    cores = sorted(topology.cores, key=lambda core: (core[0].package, core[0].node or 0))
+    each = len(cores) // processes
+    if not each:
+        what = f"core{' is' if len(cores) == 1 else 's are'} allowed"
+        raise TopologyError(f"{processes} processes need {processes} cores, {len(cores)} {what}")
+    shares = [cores[rank * each : (rank + 1) * each] for rank in range(processes)]
+    ranks = tuple(tuple(sorted(cpu.id for core in share for cpu in core)) for share in shares)
+    cpus = tuple(sorted(id for share in ranks for id in share))
+    return Placement(cpus, each * processes, each * processes, each, ranks)
 
 
 def choose(topology: Topology, system: System) -> tuple[int, ...]:

@@ -1,0 +1,38 @@
+"""How a worker answers its launcher: lines of JSON on one descriptor. Standard library only."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import traceback
+from typing import Any
+
+
+def answer(descriptor: int, **message: Any) -> None:
+    """Write one line; those of several processes on one pipe do not mix."""
+    data = json.dumps(message).encode() + b"\n"
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def failure(error: Exception, who: str = "") -> dict[str, Any]:
+    """The answer that says why a worker gives up; the traceback goes to standard error.
+
+    Args:
+        error: what ended it.
+        who: put before the reason, where there are several.
+    """
+    traceback.print_exception(error)
+    first_line = str(error).strip().split("\n")[0]
+    reason = f"{who}{type(error).__name__}: {first_line}"
+    return {"failed": "out of memory" if _is_memory(error) else "failed", "reason": reason}
+
+
+def _is_memory(error: BaseException) -> bool:
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or "can't allocate memory" in text

@@ -1,0 +1,110 @@
+"""One of several processes that train one model: its rows of every batch, gradients averaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from cputrain import shares
+from cputrain.engines.torch_.engine import TorchEngine
+from cputrain.engines.torch_.evidence import keep_random
+from cputrain.experiment import Experiment
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Weights
+
+SMALLEST = 1e-3
+"""Share of the largest gradient below which a tensor's own is not its measure: that of k's bias
+is 0 but for rounding."""
+
+
+class ParallelEngine(TorchEngine):
+    """See `cputrain.engines.Engine`. Batches are those of all ranks; losses are of its own rows.
+
+    While the backward pass of a step's last micro-batch runs, DDP averages the gradients, in
+    buckets of its default size. Every rank has to take the step. Looking (`loss`, `gradients`,
+    `evidence`) concerns this process alone. Dropout draws other masks on every rank.
+
+    Needs torch's default process group.
+    """
+
+    def __init__(self, experiment: Experiment, weights: Weights) -> None:
+        self._rank, self._size = dist.get_rank(), dist.get_world_size()
+        super().__init__(shares.of_one(experiment, self._size), weights)
+        torch.manual_seed(experiment.training.seed + self._rank)
+        # The buffers are masks and tables that never change.
+        self._ddp: Any = DistributedDataParallel(self._model, forward_sync_buffers=False)
+        self._passes.stepped = self._ddp
+
+    def train_step(self, *batches: Batch) -> float:
+        """One optimizer step on this rank's rows; the mean loss of these."""
+        share = 1 / len(batches)
+        with self._ddp.no_sync():  # the sums of all micro-batches travel once
+            loss = sum(self.accumulate(batch, share) for batch in batches[:-1])
+        loss = (loss + self.accumulate(batches[-1], share)) * share
+        self.update()
+        return loss
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients add up, and are averaged."""
+        return super().accumulate(self._mine(batch), share)
+
+    def loss(self, batch: Batch) -> float:
+        """The loss of this rank's rows, without dropout."""
+        return super().loss(self._mine(batch))
+
+    def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
+        """Gradients by this rank's rows alone."""
+        return super().gradients(self._mine(batch))
+
+    def evidence(self, batch: Batch) -> dict[str, Any]:
+        """What this rank's part of a step executed, without the exchange."""
+        with self._ddp.no_sync():
+            return super().evidence(self._mine(batch))
+
+    def payload_bytes(self) -> int:
+        """Bytes of the gradients that each step averages."""
+        return sum(p.numel() * p.element_size() for p in self._trained.values())
+
+    def averaging(self, batch: Batch) -> tuple[float, float]:
+        """How far a step's gradients are from the mean of the ranks' own, and these from it.
+
+        Both as shares of the largest entry that any rank's own tensor has, as these are what is
+        rounded; all ranks have to ask at once. The first is rounding where the gradients are
+        averaged; the second is 0 where all ranks have the same rows. Nothing changes.
+        """
+        mine = self._mine(batch)
+        with self._unchanged():
+            with self._ddp.no_sync(), keep_random():  # the same numbers for both
+                self._passes.step(mine)
+            own = self._taken()
+            self._passes.step(mine)
+            found = self._taken()
+        names = list(own)
+        largest = torch.stack([own[name].abs().max().double() for name in names])
+        dist.all_reduce(largest, dist.ReduceOp.MAX)
+        largest.clamp_(min=SMALLEST * float(largest.max()))
+        away = torch.zeros(2, dtype=torch.float64)
+        for name, most in zip(names, largest, strict=True):
+            mean = own[name].double()
+            dist.all_reduce(mean)
+            mean /= self._size
+            pair = ((taken[name] - mean).abs().max() / most for taken in (found, own))
+            away = torch.maximum(away, torch.stack([*pair]))
+        return float(away[0]), float(away[1])
+
+    def _taken(self) -> dict[str, Tensor]:
+        """The gradients added up so far, which the parameters give up."""
+        found = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
+        self._forget_gradients()
+        return found
+
+    def _mine(self, batch: Batch) -> Batch:
+        return shares.rows(batch, self._rank, self._size)

@@ -1,0 +1,71 @@
+"""The processes that train together, seen from one of them: what they tell one another."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+BACKEND = "gloo"
+PATIENCE_S = 3600
+"""How long a process waits for the others; one that died is noticed at once. The wall-clock
+limit of a whole worker is its launcher's."""
+
+
+class Group:
+    """This process's place among those that torchrun started.
+
+    Everything here is done by all of them at the same point, and never on the clock.
+
+    Attributes:
+        rank: this one's number; 0 leads.
+        size: how many there are.
+        local_rank: its number on this host.
+    """
+
+    def __init__(self) -> None:
+        dist.init_process_group(BACKEND, timeout=timedelta(seconds=PATIENCE_S))
+        self.rank: int = dist.get_rank()
+        self.size: int = dist.get_world_size()
+        self.local_rank = int(os.environ["LOCAL_RANK"])
+
+    @property
+    def backend(self) -> str:
+        """What really carries their messages."""
+        return str(dist.get_backend())
+
+    def tell(self, message: Any) -> None:
+        """Send a message from rank 0 to all others, which `hear` it."""
+        dist.broadcast_object_list([message], src=0)
+
+    def hear(self) -> Any:
+        """The next message of rank 0."""
+        heard: list[Any] = [None]
+        dist.broadcast_object_list(heard, src=0)
+        return heard[0]
+
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all ranks, on rank 0; elsewhere an empty list."""
+        found: list[Any] = [None] * self.size if self.rank == 0 else []
+        dist.gather_object(value, found or None, dst=0)
+        return found
+
+    def mean(self, number: float) -> float:
+        """The mean of all ranks' numbers."""
+        total = torch.tensor([number], dtype=torch.float64)
+        dist.all_reduce(total)
+        return float(total.item()) / self.size
+
+    def wait_for_all(self) -> None:
+        """Go on when all ranks have come this far."""
+        dist.barrier()
+
+
+def is_loss_of_others(error: BaseException) -> bool:
+    """Whether an error says no more than that another process is gone or silent."""
+    if isinstance(error, dist.DistError):
+        return True
+    return isinstance(error, RuntimeError) and "gloo/" in str(error)
