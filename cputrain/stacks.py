@@ -7,12 +7,23 @@ Standard library only.
 from __future__ import annotations
 
 import os
+import platform
+import sys
+from pathlib import Path
 
 from cputrain.experiment import Experiment
+from cputrain.machine import cpu, isa, reading
 
 MAIN, IPEX = "main", "ipex"
+ALL = (MAIN, IPEX)
 VARIABLE = "CPUTRAIN_STACK"
 """Set by asv.ipex.conf.json; absent in the main one."""
+CONFIGURATION = {MAIN: "asv.conf.json", IPEX: "asv.ipex.conf.json"}
+REQUIREMENTS = {MAIN: "requirements.txt", IPEX: "requirements-ipex.txt"}
+PYTHONS = ((3, 11), (3, 13))
+"""First and last that both this project and IPEX 2.8's wheels are for."""
+BF16 = (("avx512bw", "avx512dq", "avx512vl"), ("avx_ne_convert",))
+"""What its oneDNN multiplies bf16 with: all of one of these (frontend.py of IPEX 2.8)."""
 
 
 def of(experiment: Experiment) -> str:
@@ -25,10 +36,50 @@ def running() -> str:
     return os.environ.get(VARIABLE) or MAIN
 
 
-def why_not(experiment: Experiment) -> str | None:
-    """Why this process's environment cannot run `experiment`, or None where it can."""
-    if of(experiment) == running():
+def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None:
+    """Why `experiment` runs in another environment than `here`, or None where it runs there.
+
+    Args:
+        here: this process's where left out.
+    """
+    here = here or running()
+    if of(experiment) == here:
         return None
-    if running() == IPEX:
+    if here == IPEX:
         return "IPEX's environment runs engine = 'ipex' only"
     return "IPEX has an environment of its own: python3 bench.py run --ipex"
+
+
+def why_not(experiment: Experiment, root: Path = reading.ROOT) -> str | None:
+    """Why this machine cannot run `experiment` in the environment that has its engine."""
+    if of(experiment) == MAIN:
+        return None
+    if (reason := why_no_ipex(root)) is not None:
+        return reason
+    if experiment.training.precision != "bf16":
+        return None
+    has = cpu.info(root, "flags").split()
+    if any(all(flag in has for flag in flags) for flags in BF16):
+        return None
+    needed = " or ".join(", ".join(flags) for flags in BF16)
+    return f"IPEX multiplies bf16 with {needed}, and this CPU has neither"
+
+
+def why_no_ipex(
+    root: Path = reading.ROOT, python: tuple[int, int] = sys.version_info[:2]
+) -> str | None:
+    """Why IPEX's environment cannot be on this machine, or None where it can.
+
+    Args:
+        root: where the CPU's flags are read.
+        python: the version that asv makes its environments with.
+    """
+    system, machine = platform.system(), platform.machine()
+    if (system, machine) != ("Linux", "x86_64"):
+        return f"IPEX is for Linux on x86-64 only, and this is {system} on {machine}"
+    if not PYTHONS[0] <= python <= PYTHONS[1]:
+        first, last, this = (".".join(map(str, one)) for one in (*PYTHONS, python))
+        return f"IPEX 2.8 is for Python {first} to {last}, and this is {this}"
+    if (reason := isa.why_not("avx2", root)) is not None:
+        return f"IPEX needs AVX2: {reason}"
+    return None

@@ -13,7 +13,6 @@ import torch._inductor.config
 from torch import nn
 from torch._dynamo.utils import counters, get_compilation_metrics
 from torch._inductor import metrics as inductor_metrics
-from torch._inductor.custom_graph_pass import CustomSchedulerPass
 
 from cputrain.engines import EngineError
 from cputrain.runtime import Runtime
@@ -44,28 +43,6 @@ CACHE = {
 """Dynamo's counters of the caches of compiled code; a bypass is a graph that cannot be kept."""
 
 
-class Fusions(CustomSchedulerPass):  # type: ignore[misc]
-    """Counts what inductor's scheduler puts together; changes nothing.
-
-    Attributes:
-        operations: loops and calls before.
-        units: what they were put together into.
-    """
-
-    def __init__(self) -> None:
-        self.operations = self.units = 0
-
-    def __call__(self, nodes: list[Any]) -> list[Any]:
-        """Called by inductor after fusion, for each graph that it does not find in its cache."""
-        self.operations += sum(len(node.get_nodes()) for node in nodes)
-        self.units += len(nodes)
-        return nodes
-
-    def uuid(self) -> str:
-        """The code is the same with this and without: it may come from the cache."""
-        return "cputrain: counts alone"
-
-
 class Compilation:
     """A module compiled whole by the asked backend, and what dynamo did since then.
 
@@ -84,9 +61,12 @@ class Compilation:
     def __init__(self, module: nn.Module, runtime: Runtime, trains: bool) -> None:
         self._inductor = runtime.compile == "inductor"
         self._trains = trains
-        self._fusions = Fusions()
+        self._fusions: Any = None
         options = {} if runtime.fusion else dict(NO_FUSION)
         if self._inductor:
+            from cputrain.engines.torch_.fusions import Fusions  # torch 2.8 has no such pass
+
+            self._fusions = Fusions()
             # torch.compile takes no classes as options.
             torch._inductor.config._post_fusion_custom_pass = self._fusions
         # On by default; said here because a warm start rests on them.

@@ -151,7 +151,7 @@ class TorchEngine:
             arrays = (batch.inputs, batch.relations)
             inputs = [torch.from_numpy(array) for array in arrays if array is not None]
             load = expert_load(module.h)  # of the pass that trains: the proof's has no noise
-            proof = in_precision.look(module, experiment, passes, *inputs)
+            proof = self._proof(passes, *inputs)
             multiplied = {}
             if experiment.runtime.matmul_backend != "default":
                 multiplied = by_library.look(module, experiment, lambda: self._passes.step(batch))
@@ -166,6 +166,10 @@ class TorchEngine:
             **multiplied,
             **(compilation.found(ops) if compilation else {}),
         }
+
+    def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:
+        """That the precision is in force; see `in_precision.look`."""
+        return in_precision.look(self._model, self._experiment, passes, *inputs)
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:

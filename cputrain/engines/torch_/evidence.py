@@ -26,6 +26,8 @@ INTEREST = (
     "_fused_sgd",
     "_foreach",
     "ompiled",
+    "torch_ipex::",
+    "IPEXLinearOp::",
 )
 """Parts of the names of operators that are reported."""
 PRODUCTS = (
@@ -61,6 +63,15 @@ def operators(found: profile) -> dict[str, int]:
             general = next((g for g in ("CompiledFxGraph", "Torch-Compiled") if g in name), name)
             counted[general] += 1
     return dict(counted)
+
+
+def element_types(found: profile) -> list[tuple[str, list[str]]]:
+    """Each operator that ran, and the types of its inputs; needs a profile with shapes."""
+    events = found.events() or []
+    if all(hasattr(event, "input_dtypes") for event in events):
+        return [(event.name, event.input_dtypes) for event in events]
+    # torch 2.8 has them in its records alone.
+    return [(event.name(), event.dtypes()) for event in found.profiler.kineto_results.events()]
 
 
 def optimizer_kernel(found: profile) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -89,11 +90,28 @@ def _in_fp32(model: nn.Module, experiment: Experiment) -> Iterator[None]:
         for layer in changed:
             layer.__class__ = nn.Linear
             layer.weight = nn.Parameter(plain(layer.weight), requires_grad=False)
-        if experiment.training.precision == "bf16":
-            model.float()
-        yield
+        with _widened(model) if experiment.training.precision == "bf16" else nullcontext():
+            yield
     finally:
         for layer, kind, weight in zip(changed, kinds, weights, strict=True):
             layer.__class__, layer.weight = kind, weight
-        if experiment.training.precision == "bf16":
-            model.to(torch.bfloat16)
+
+
+@contextlib.contextmanager
+def _widened(model: nn.Module) -> Iterator[None]:
+    """The model with float32 copies in the place of its tensors.
+
+    Not model.float() and back: that gives the parameters new nodes in the autograd graph, and
+    who hooked into the old ones, as DDP does, is not called any more (tried).
+    """
+    tables = [table for m in model.modules() for table in (m._parameters, m._buffers)]
+    kept = [dict(table) for table in tables]
+    try:
+        for table in tables:
+            for name, tensor in table.items():
+                if tensor is not None and tensor.is_floating_point():
+                    table[name] = tensor.detach().float()
+        yield
+    finally:
+        for table, before in zip(tables, kept, strict=True):
+            table.update(before)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from cputrain.engines.torch_.evidence import element_types
 from cputrain.engines.torch_.forward_difference import check, forward_difference, is_quantized
 from cputrain.engines.torch_.linear import layers_of
 from cputrain.experiment import Experiment
@@ -27,6 +28,8 @@ PRODUCTS = {
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": slice(0, 3),
     "mkldnn::_linear_pointwise": slice(0, 2),
     "mkl::_mkl_linear": slice(0, 2),
+    "torch_ipex::ipex_linear": slice(0, 2),
+    "torch_ipex::linear_backward": slice(0, 2),
 }
 """Operators that multiply matrices, and which of their inputs those are."""
 EXPECTED = {
@@ -75,13 +78,12 @@ def evidence(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int
     linear layers of the blocks.
     """
     counted: Counter[str] = Counter()
-    for event in profile.events() or []:
-        if event.name in PRODUCTS:
-            factors = event.input_dtypes[PRODUCTS[event.name]]
-            kinds = {TYPES.get(kind, kind) for kind in factors}
-            counted[f"{event.name} {'+'.join(sorted(kinds))}"] += 1
-        elif event.name == "aten::round":
-            counted[event.name] += 1
+    for name, types in element_types(profile):
+        if name in PRODUCTS:
+            kinds = {TYPES.get(kind, kind) for kind in types[PRODUCTS[name]]}
+            counted[f"{name} {'+'.join(sorted(kinds))}"] += 1
+        elif name == "aten::round":
+            counted[name] += 1
     for parameter in model.parameters():
         counted[f"weights {WEIGHTS.get(parameter.dtype, parameter.dtype)}"] += 1
     layers = list(layers_of(model))

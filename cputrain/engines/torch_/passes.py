@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,19 +29,28 @@ class Passes:
     Attributes:
         trains: whether a step has a backward pass.
         compilation: None where the model runs eagerly.
+        stepped: what an eager step calls: the module, or what wraps it; looks call the module.
     """
 
     def __init__(self, experiment: Experiment, module: Any) -> None:
         self._experiment = experiment
         self._module = module
+        self.stepped: Callable[..., Tensor] = module
         self.trains = experiment.training.objective != "forward"
         module.train(self.trains)
         self.compilation: Compilation | None = None
         if experiment.runtime.compile != "eager":
             self.compilation = Compilation(module, experiment.runtime, self.trains)
 
-    def forward(self, batch: Batch, eagerly: bool = False) -> Tensor:
+    def forward(
+        self, batch: Batch, eagerly: bool = False, call: Callable[..., Tensor] | None = None
+    ) -> Tensor:
         """The loss of a batch of the experiment's shape, by the compiled model if there is one.
+
+        Args:
+            batch: its arrays.
+            eagerly: whatever is compiled.
+            call: what is called eagerly in the module's place.
 
         Raises:
             EngineError: the batch has another shape, or compilation failed.
@@ -55,7 +65,7 @@ class Passes:
         with precision.autocast(self._experiment):
             loss: Tensor
             if eagerly or not self.compilation:
-                loss = self._module(*tensors)
+                loss = (call or self._module)(*tensors)
                 return loss
             try:
                 loss = self.compilation.function(*tensors)
@@ -77,7 +87,7 @@ class Passes:
     def step(self, batch: Batch, share: float = 1.0) -> float:
         """What a step does with one micro-batch: both passes, or forward alone. The loss."""
         if self.trains:
-            return self.backward(self.forward(batch), share)
+            return self.backward(self.forward(batch, call=self.stepped), share)
         with torch.no_grad():
             return float(self.forward(batch).item())
 

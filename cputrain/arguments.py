@@ -1,0 +1,40 @@
+"""Values on the command line; bad ones are refused in one line. Standard library only."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+
+def regex(text: str) -> str:
+    """A regular expression, as it was given."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+def positive(text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from 1 to 100."""
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """A whole number of at most nine digits."""
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 9 digits")
+    return int(text)

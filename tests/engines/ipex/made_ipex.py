@@ -1,0 +1,27 @@
+"""IPEX's engine and others to hold it against."""
+
+from cputrain import engines
+from cputrain.experiment import Experiment
+from cputrain.model import initial
+
+BASE = Experiment().but(engine="ipex")
+SIZES = {"n_layer": 2, "n_embd": 48, "n_head": 4, "seq_len": 40, "batch_size": 2}
+SHAPES = {
+    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
+    "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
+    "untied, windows": SIZES | {"tied": False, "attention": "local", "window": 8},
+}
+SMALL = BASE.but(**SHAPES["small"])
+KERNELS = {"plain": False, "oneDNN": True}
+
+
+def built(experiment, **changes):
+    """The engine of an experiment with some fields changed, and the initial weights."""
+    return engines.build(experiment.but(**changes), initial.initial_weights(experiment))
+
+
+def reference(experiment, **changes):
+    """NumPy's engine on the same work in fp32."""
+    numpy = {"engine": "numpy", "attention_backend": "manual", "precision": "fp32"}
+    return built(experiment, **{**numpy, "auto_kernel_selection": False, **changes})

@@ -1,0 +1,99 @@
+"""Sweeps over two environments: what is chosen, kept and said; no environment is built here."""
+
+import argparse
+import re
+from dataclasses import replace
+
+import pytest
+
+from cputrain import cli, listing, plan, resume, stacks
+from cputrain.errors import UsageError
+from cputrain.state import State
+
+ALL = plan.discover()
+IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
+IPEX_CELLS["IpexKernels"] = ["fp32", "fp32_auto", "bf16", "bf16_auto"]
+
+
+def named(suites):
+    return {planned.key: [cell.name for cell in planned.cells] for planned in suites}
+
+
+def test_without_the_flag_ipex_s_cells_are_no_part_of_any_pattern():
+    chosen = plan.choose(ALL, None, quick=False)
+    assert {planned.stack for planned in chosen} == {stacks.MAIN}
+    assert all("ipex" not in planned.pattern().lower() for planned in chosen)
+    assert named(plan.choose(ALL, [r"\.Framework\."], quick=False)) == {
+        "Framework": ["torch", "jax", "numpy", "native"]
+    }
+
+
+def test_with_it_a_suite_comes_once_for_each_environment():
+    chosen = plan.choose(ALL, None, quick=False, ipex=True)
+    also = {p.name: [cell.name for cell in p.cells] for p in chosen if p.stack == stacks.IPEX}
+    assert also == IPEX_CELLS
+    assert [p for p in chosen if p.stack == stacks.MAIN] == plan.choose(ALL, None, quick=False)
+    assert len({planned.key for planned in chosen}) == len(chosen)
+    (one,) = [p for p in chosen if p.key == "Framework on ipex"]
+    assert re.fullmatch(one.pattern(), "framework.Framework.time_train_steps('ipex')")
+    assert not re.fullmatch(one.pattern(), "framework.Framework.time_train_steps('torch')")
+    order = [planned.name for planned in chosen]
+    assert order.index("Framework") + 1 == len(order) - order[::-1].index("Framework") - 1
+
+
+def test_only_ipex_takes_the_flag():
+    assert cli.parse(["--ipex"]).ipex and not cli.parse([]).ipex
+    assert named(plan.choose(ALL, ["Ipex"], quick=False, ipex=True)) == {
+        "IpexKernels on ipex": IPEX_CELLS["IpexKernels"]
+    }
+    with pytest.raises(UsageError, match="'Ipex' matches cells of IPEX's environment only: add"):
+        plan.choose(ALL, ["Ipex"], quick=False)
+    with pytest.raises(UsageError, match="no suite matches 'Nonesuch'"):
+        plan.choose(ALL, ["Nonesuch"], quick=False, ipex=True)
+    assert named(plan.only_ipex(ALL, ["SeqLen", "Larger"], False)) == {
+        "FrameworkLarger on ipex": ["ipex"]
+    }
+    assert plan.only_ipex(ALL, ["SeqLen"], False) == plan.only_ipex(ALL, ["Nonesuch"], False) == []
+
+
+def runnable(planned):
+    """As if this machine could run everything."""
+    return replace(planned, cells=tuple(replace(cell, why_not=None) for cell in planned.cells))
+
+
+def test_quick_takes_ends_and_middle_of_what_runs():
+    suites = [runnable(planned) for planned in ALL if planned.name in IPEX_CELLS]
+    without = named(plan.choose(suites, None, quick=True))
+    assert without["Framework"] == ["torch", "numpy", "native"]
+    both = named(plan.choose(suites, None, quick=True, ipex=True))
+    assert (both["Framework"], both["Framework on ipex"]) == (["torch", "numpy"], ["ipex"])
+    assert both["IpexKernels on ipex"] == ["fp32", "bf16", "bf16_auto"]
+
+
+def test_another_engine_than_ipex_has_no_cell_that_ipex_s_environment_runs():
+    for planned in ALL:
+        for cell in planned.cells:
+            assert cell.why_not is None or "environment of its own" not in cell.why_not
+            assert (cell.stack == stacks.IPEX) == (cell.experiment.runtime.engine == "ipex")
+
+
+def test_a_stopped_sweep_goes_on_environment_by_environment(tmp_path):
+    args = argparse.Namespace(bench=None, allow_machine_changes=False)
+
+    def wanted(ipex):
+        return resume.wanted(args, None, plan.choose(ALL, ["Framework"], False, ipex))
+
+    path = tmp_path / "sweep.json"
+    state = State.open(path, wanted(True), fresh=False).after("Framework")
+    assert State.open(path, wanted(True), fresh=False).done == ("Framework",)
+    state = state.after("Framework on ipex")
+    assert State.open(path, wanted(True), fresh=False).done == ("Framework", "Framework on ipex")
+    assert State.open(path, wanted(False), fresh=False).done == ()
+
+
+def test_the_list_says_what_the_flag_adds():
+    said = listing.lines(ALL)
+    (at,) = [i for i, line in enumerate(said) if line.startswith("  IpexKernels ")]
+    assert said[at + 1].startswith(("    with --ipex: fp32, fp32_auto", "    nothing runs here"))
+    if stacks.why_no_ipex() is None:
+        assert "    with --ipex: ipex" in said and "run with --ipex only" in said[-1]
