@@ -10,7 +10,7 @@ from pathlib import Path
 from cputrain.analysis.effects import analyse
 from cputrain.report import page, plots
 from cputrain.report.page import MachinePage
-from cputrain.results import machines, rows, tables
+from cputrain.results import engines, machines, rows, tables
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
 
@@ -45,7 +45,7 @@ def export(
     pages: list[MachinePage] = []
     problems: list[Problem] = []
     files: list[Path] = []
-    for name in rows.machines(root):
+    for name in sorted({*rows.machines(root), *engines.machines(result)}):
         machine, unknown = machines.read(root, name)
         cells, broken = rows.read(root, name)
         problems += unknown + broken
@@ -53,8 +53,12 @@ def export(
         problems += low
         said = analyse(cells, peaks, baselines or {})
         drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
+        beside, broken = engines.read(result, name)
+        problems += broken
         alone = {suite for suite, identity in (baselines or {}).items() if identity is None}
-        pages.append(MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, alone))
+        pages.append(
+            MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, alone, beside)
+        )
         files += drawn.values()
     every = [row for one in pages for row in one.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in problems]

@@ -14,13 +14,16 @@ import jinja2
 from cputrain.analysis import noise_floor, ranking
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
-from cputrain.report import presets, words
+from cputrain.report import engines, presets, words
 from cputrain.report.notes import note
 from cputrain.report.skipped import by_reason, general
-from cputrain.results.columns import Row
+from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.records import Problem
 from cputrain.results.rows import Cell
+
+NAMES = {"ipex": "IPEX", "cc_version": "", "python": "Python"}
+"""What `columns.VERSIONS` are called, where not as their columns; a compiler says its name."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class MachinePage:
         pairs: of A/A cells, and how many the interval calls different.
         plots: SVG of each suite that has one.
         unranked: suites without a baseline: their values are not settings of one variable.
+        engines: rows of `results.engines`; empty where they did not run side by side.
     """
 
     machine: MachineFacts
@@ -42,6 +46,7 @@ class MachinePage:
     pairs: noise_floor.Pairs
     plots: Mapping[str, Path]
     unranked: Collection[str] = ()
+    engines: Sequence[Row] = ()
 
     @property
     def name(self) -> str:
@@ -84,11 +89,11 @@ class MachinePage:
     @property
     def stack(self) -> str:
         """Versions of what was measured, every one that occurs."""
-        named = (("torch", "torch"), ("jax", "jax"), ("numpy", "numpy"), ("python", "Python"))
-        found = []
-        for column, name in named:
-            versions = sorted({row[column] for row in self.rows if row[column]})
-            found += [f"{name} {' and '.join(versions)}"] if versions else []
+        found, every = [], (*self.rows, *self.engines)
+        for column in VERSIONS:
+            name = NAMES.get(column, column)
+            versions = sorted({row[column] for row in every if row.get(column)})
+            found += [f"{name} {' and '.join(versions)}".strip()] if versions else []
         return ", ".join(found)
 
     def suites(self) -> list[tuple[str, list[Row], str]]:
@@ -126,7 +131,7 @@ def write(
         autoescape=False,  # it is Markdown: `words.cell` escapes what is not ours
     )
     environment.globals |= {"w": words, "lines": lines, "note": note, "base": Experiment()}
-    environment.globals["chosen"] = presets.chosen
+    environment.globals |= {"chosen": presets.chosen, "engines": engines}
     template = environment.get_template("page.md.j2")
     known = [page for page in pages if page.baseline_s]
     text = template.render(

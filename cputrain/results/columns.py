@@ -22,7 +22,7 @@ PARTS = ("parameters", "gradients", "optimizer", "activations", "buffers", "queu
 MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
 """Part of the estimated memory, as the record names it -> its column."""
 
-VERSIONS = ("torch", "jax", "numpy", "cc_version", "python")
+VERSIONS = ("torch", "jax", "ipex", "numpy", "cc_version", "python")
 """Versions that have a column, by their name in the record."""
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -41,7 +41,7 @@ SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("minor_faults_per_step", "voluntary_switches_per_step"), pl.Float64()),
     **dict.fromkeys(("energy_j_per_step", "clock_ghz"), pl.Float64()),
     "anon_huge_bytes": pl.Int64(),
-    **dict.fromkeys(("first_step_s", "outside_s"), pl.Float64()),
+    **dict.fromkeys(("first_step_s", "import_s", "outside_s"), pl.Float64()),
     **dict.fromkeys(("n_params", "n_trained", "flops_per_step", "flops_formula"), pl.Int64()),
     **dict.fromkeys(MEMORY.values(), pl.Int64()),
     **dict.fromkeys(("memory_estimate_bytes", "optimizer_state_bytes"), pl.Int64()),
@@ -96,7 +96,6 @@ def _measured(workers: tuple[Worker, ...]) -> Row:
     every = [steps(worker) for worker in workers]
     peak_rss = [w["peak_rss_bytes"] for w in workers if w.get("peak_rss_bytes") is not None]
     samples = [sample for worker in workers for sample in worker["samples"]]
-    firsts = [w["phases"]["first_step_s"] for w in workers if "first_step_s" in w.get("phases", {})]
     outside = [
         worker["wall_s"] - worker["training_s"] - worker["phases"].get("import_s", 0.0)
         for worker in workers
@@ -110,9 +109,15 @@ def _measured(workers: tuple[Worker, ...]) -> Row:
         "step_s_min": min(map(min, every)),
         "disturbed_samples": sum(bool(sample.get("disturbed")) for sample in samples),
         "peak_rss_bytes": max(peak_rss, default=None),
-        "first_step_s": statistics.median(firsts) if firsts else None,
+        **{name: _phase(workers, name) for name in ("first_step_s", "import_s")},
         "outside_s": statistics.median(outside) if outside else None,
     }
+
+
+def _phase(workers: tuple[Worker, ...], name: str) -> float | None:
+    """Seconds of a part of the workers' lives: median; None where no record says."""
+    found = [w["phases"][name] for w in workers if name in (w.get("phases") or {})]
+    return statistics.median(found) if found else None
 
 
 def busy_cpus(worker: Worker) -> str:
@@ -161,13 +166,12 @@ def _counts(last: Worker) -> Row:
 def _data(workers: tuple[Worker, ...], step_s: float) -> Row:
     """The data path: seconds to load it and to prepare it once, what a step waits, an epoch."""
     facts = workers[-1].get("data") or {}
-    loads = [w["phases"]["data_s"] for w in workers if "data_s" in (w.get("phases") or {})]
     samples = [s for w in workers for s in w["samples"] if s.get("waited_s") is not None]
     waited = sum(s["waited_s"] for s in samples)
     spent = sum(sum(s["step_s"]) for s in samples)
     steps_per_epoch = facts.get("steps_per_epoch")
     return {
-        "data_s": statistics.median(loads) if loads else None,
+        "data_s": _phase(workers, "data_s"),
         "prepared_s": facts.get("prepared_s"),
         "counted_share": facts.get("counted_share"),
         "epoch_s": step_s * steps_per_epoch if steps_per_epoch else None,

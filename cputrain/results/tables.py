@@ -31,14 +31,15 @@ def write(result: Path, rows: Sequence[Row]) -> list[Path]:
     written = []
     for (machine, suite), part in whole.group_by("machine", "suite", maintain_order=True):
         path = result / str(machine) / f"{suite}.csv"
-        write_bytes(path, _csv(part))
+        write_bytes(path, as_csv(part))
         written.append(path)
-    write_bytes(csv, _csv(whole))
+    write_bytes(csv, as_csv(whole))
     buffer = io.BytesIO()
     whole.write_parquet(buffer)
     write_bytes(parquet, buffer.getvalue())
     return [*written, csv, parquet]
 
 
-def _csv(part: pl.DataFrame) -> bytes:
+def as_csv(part: pl.DataFrame) -> bytes:
+    """A table as CSV, numbers to `DIGITS` significant digits."""
     return part.with_columns(pl.col(pl.Float64).round_sig_figs(DIGITS)).write_csv().encode()

@@ -138,9 +138,14 @@ class Project:
         return (self.root / "result" / "README.md").read_text()
 
     def save(
-        self, commit: str = "c" * 40, date: int = 1_000, machine: dict[str, str] | None = None
-    ) -> None:
-        """Write asv's files: benchmarks.json, machine.json, one result file for each machine."""
+        self, commit: str = "c" * 40, date: int = 1_000, machine: dict[str, str] | None = None,
+        variables: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Write asv's files: benchmarks.json, machine.json, one result file for each machine.
+
+        `variables` are those of the environment, which asv's name for it ends in.
+        """
+        environment = "-".join(["virtualenv-py3.11", *map("".join, (variables or {}).items())])
         for (name, mode), suites in self.found.items():
             results_dir = self.root / "result" / ("asv-quick" if mode == "quick" else "asv")
             conf = Config()
@@ -149,7 +154,7 @@ class Project:
             facts = {"os": "Linux 6.18", "arch": "x86_64", "cpu": "AMD EPYC", "num_cpu": "2"}
             facts |= {"ram": "25276502016", "machine": name, **(machine or {})}
             asv_json(str(results_dir / name / "machine.json"), facts, Machine.api_version)
-            results = Results(facts, {}, commit, date, "3.11", "virtualenv-py3.11", {})
+            results = Results(facts, {}, commit, date, "3.11", environment, variables or {})
             for suite, cells in suites.items():
                 self._add(results, self.benchmarks[suite], dict(cells))
             results.save(str(results_dir))

@@ -133,3 +133,25 @@ def test_a_broken_machine_file_is_a_problem(project, content):
 def test_no_results_at_all(tmp_path):
     assert asvfiles.read(tmp_path / "result" / "asv", "here") == ([], [])
     assert asvfiles.machines(tmp_path / "result" / "asv") == []
+
+
+@pytest.mark.parametrize("last", ["main", "ipex"])
+def test_two_environments_of_one_commit_are_read_together(project, last):
+    """Each has a file of its own, in which the cells of the other are absent."""
+    project.suite("Framework", "engine", ("torch", "ipex", "jax"))
+    ipex = {"CPUTRAIN_STACK": "ipex"}
+    for stack in ("ipex", "main") if last == "main" else ("main", "ipex"):
+        if stack == "main":
+            project.result("Framework", "torch", [1.0])
+            project.result("Framework", "jax", None)
+        else:
+            project.result("Framework", "ipex", [2.0])
+        project.save(variables=ipex if stack == "ipex" else None)
+    folder = project.root / "result" / "asv" / "here"
+    assert sorted(path.name for path in folder.glob("c*.json")) == [
+        "cccccccc-virtualenv-py3.11-CPUTRAIN_STACKipex.json",
+        "cccccccc-virtualenv-py3.11.json",
+    ]
+    found = cells(project)["Framework"]
+    assert [found[v,].step_s for v in ("torch", "ipex", "jax")] == [1.0, 2.0, None]
+    assert found["jax",].state == "failed"

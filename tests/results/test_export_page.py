@@ -94,3 +94,14 @@ def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
     sweep.save(commit="d" * 40, date=2_000)
     export(sweep.root)
     assert re.search(r"^\| 1 \| \[AttentionBackend\].*\| disturbed \|$", sweep.page(), re.MULTILINE)
+
+
+def test_every_library_that_was_measured_has_its_versions(sweep):
+    versions = {"torch": "2.8.0", "ipex": "2.8.0+cpu", "numpy": "2.4.6", "python": "3.11.7"}
+    sweep.cell("Depth", 2, 0.02, USUAL.but(n_layer=2), versions=versions)
+    versions = {"cc_version": "GCC 12.2.0", "numpy": "2.4.6", "python": "3.11.7"}
+    sweep.cell("Depth", 4, 0.02, USUAL.but(n_layer=4), versions=versions)
+    sweep.save(commit="d" * 40, date=2_000)
+    export(sweep.root)
+    known = "torch 2.13.0+cpu and 2.8.0, IPEX 2.8.0+cpu, numpy 2.4.6, GCC 12.2.0, Python 3.11.7."
+    assert known in sweep.page()

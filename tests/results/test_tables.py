@@ -34,6 +34,7 @@ def test_a_row_says_what_the_workers_measured(one):
     assert row["mfu"] == pytest.approx(1e10 / row["step_s"] / 1e12)
     assert (row["disturbed_samples"], row["peak_rss_bytes"]) == (1, 400_000_000)
     assert (row["first_loss"], row["last_loss"], row["first_step_s"]) == (5.6, 3.1, 0.3)
+    assert row["import_s"] == 2.0
     assert row["outside_s"] == pytest.approx(3.0 - 2.0 - 0.6)
     assert (row["torch"], row["data_source"]) == ("2.13.0+cpu", "hub")
 

@@ -1,0 +1,86 @@
+"""Engines side by side: one machine's table as text for the page and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from cputrain.report import words
+from cputrain.results.columns import Row
+from cputrain.side_by_side.names import AGAIN
+
+HEAD = (
+    *("threads", "engine", "step [99 %]", "over torch [99 %]", "first step", "import"),
+    *("memory", "GFLOP/s (mfu)", "tokens/s", "note"),
+)
+LONGEST_REASON = 200
+COMMIT_DIGITS = 10
+
+
+def shapes(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """The rows of each shape, by its suite's name, in their order."""
+    return [(str(name), list(mine)) for name, mine in groupby(rows, key=lambda row: row["suite"])]
+
+
+def opening(rows: Sequence[Row]) -> str:
+    """What kind of run it was, and how far apart two cells of the same were in it."""
+    ran = [row for row in rows if row["workers"]]
+    if not ran:
+        return "No engine gave a number."
+    rounds, first = max(row["workers"] for row in ran), ran[0]
+    said = f"{rounds} round{'s' if rounds > 1 else ''} of fresh workers"
+    said += f", in an order shuffled by seed {first['seed']}"
+    said += f", at commit {first['commit'][:COMMIT_DIGITS]}" if first["commit"] else ""
+    said += f", on {first['started'][:10]}" if first["started"] else ""
+    apart = [row["over_torch"] for row in ran if row["value"] == AGAIN and row["over_torch"]]
+    if apart:
+        most = max(max(ratio, 1 / ratio) - 1 for ratio in apart)
+        said += f". {AGAIN} is the same as torch; it lies up to {words.percent(most)} from it"
+    return said + (" (quick)." if first["mode"] == "quick" else ".")
+
+
+def texts(row: Row) -> tuple[str, ...]:
+    """A row as plain text, in the order of `HEAD`."""
+    shown = row if row["status"] == "ok" else dict.fromkeys(row)
+    step, ratio = shown["step_s"], shown["over_torch"]
+    is_first = (shown["over_torch_low"], shown["over_torch_high"]) == (1.0, 1.0)
+    return (
+        _text(words.count, row["compute_threads"]),
+        row["value"],
+        words.step_interval(step, row["step_s_low"], row["step_s_high"]) if step else "",
+        "1" if is_first else words.ratio(ratio, *_ends(row)) if ratio else "",
+        _text(words.seconds, shown["first_step_s"]),
+        _text(words.seconds, shown["import_s"]),
+        _text(words.size, shown["peak_rss_bytes"]),
+        _text(words.number, shown["gflop_per_s"])
+        + (f" ({words.percent(shown['mfu'])})" if shown["mfu"] else ""),
+        _text(words.number, shown["tokens_per_s"]),
+        _note(row),
+    )
+
+
+def markdown(row: Row) -> list[str]:
+    """The same for a Markdown table; a ratio beyond the run's noise is bold."""
+    found = [words.cell(text) for text in texts(row)]
+    if row["above_noise"]:
+        place = HEAD.index("over torch [99 %]")
+        found[place] = f"**{found[place]}**"
+    return found
+
+
+def _ends(row: Row) -> tuple[float | None, float | None]:
+    return row["over_torch_low"], row["over_torch_high"]
+
+
+def _text(show: Callable[[float], str], value: float | None) -> str:
+    return "" if value is None else show(value)
+
+
+def _note(row: Row) -> str:
+    reason = row["reason"] or ""
+    if len(reason) > LONGEST_REASON:
+        reason = reason[: LONGEST_REASON - 3] + "..."
+    said = [reason if row["status"] == "ok" else f"{row['status']}: {reason}"]
+    if row["status"] == "ok" and row["disturbed_samples"]:
+        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
+    return "; ".join(filter(None, said))

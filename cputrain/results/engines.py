@@ -1,0 +1,99 @@
+"""The table of a run of engines side by side: its columns, written and read again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from cputrain.atomic import write_bytes
+from cputrain.results import columns, tables
+from cputrain.results.columns import Row
+from cputrain.results.records import STATUSES, Problem
+
+FILES = {"full": "engines.csv", "quick": "engines-quick.csv"}
+"""Its name below result/<machine>/, by kind of run."""
+
+RATIO = ("over_torch", "over_torch_low", "over_torch_high")
+
+SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("machine", "suite", "value"), pl.String()),
+    "compute_threads": pl.Int64(),
+    **dict.fromkeys(RATIO, pl.Float64()),
+    "seed": pl.Int64(),
+    "order": pl.String(),
+    **{
+        name: kind
+        for name, kind in columns.SCHEMA.items()
+        if not name.startswith("effect")  # a suite's; the ratio is in its place
+    },
+}
+"""Column -> type: those of every table, and the run's own."""
+
+NEEDED = (
+    *("machine", "suite", "value", "compute_threads", "status", "reason", "mode", "workers"),
+    *("step_s", "step_s_low", "step_s_high", *RATIO, "above_noise", "first_step_s", "import_s"),
+    *("peak_rss_bytes", "gflop_per_s", "mfu", "tokens_per_s", "seed", "started", "commit"),
+    *("samples", "disturbed_samples"),
+)
+"""Columns that the page takes; a table of another version may lack others."""
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    """Write the table.
+
+    Raises:
+        OSError: it cannot be written, and is as it was before.
+    """
+    write_bytes(path, tables.as_csv(pl.DataFrame(rows, schema=SCHEMA, orient="row")))
+
+
+def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:
+    """The rows of a machine's last full run, else of its last quick one; none without either."""
+    problems: list[Problem] = []
+    for name in FILES.values():
+        path = result / machine / name
+        if path.exists():
+            found = read_file(path)
+            if not isinstance(found, Problem):
+                return found, problems
+            problems.append(found)
+    return [], problems
+
+
+def machines(result: Path) -> list[str]:
+    """The machines that have one."""
+    return sorted({p.parent.name for name in FILES.values() for p in result.glob(f"*/{name}")})
+
+
+def read_file(path: Path) -> list[Row] | Problem:
+    """A table's rows, checked as far as they are used."""
+    try:
+        data = path.read_bytes()
+        if not data.endswith(b"\n"):
+            raise ValueError("it is cut off")
+        found = pl.read_csv(data, schema_overrides=SCHEMA)
+        if missing := [name for name in NEEDED if name not in found.columns]:
+            raise ValueError(f"no column {missing[0]}")
+        if found.is_empty():
+            raise ValueError("no rows")
+        rows = found.to_dicts()
+        for row in rows:
+            _check(row)
+    except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
+        said = str(error).strip().split("\n")[0]
+        return Problem(path, f"not a table of engines ({said}); run bench.py engines again")
+    return rows
+
+
+def _check(row: Row) -> None:
+    """Raises ValueError where a row cannot be shown."""
+    if row["status"] not in STATUSES or None in (row["suite"], row["value"]):
+        raise ValueError(f"status {row['status']!r}")
+    for name in NEEDED:
+        if SCHEMA[name] == pl.Float64() and row[name] is not None and not 0 < row[name] < math.inf:
+            raise ValueError(f"{name} = {row[name]}")
+    if row["status"] == "ok" and None in (row["step_s"], row["compute_threads"]):
+        raise ValueError("a row that is ok without a step time")

@@ -1,0 +1,114 @@
+"""The table of engines side by side: as it was written, and on the page."""
+
+import re
+
+import pytest
+from made_engines import run
+
+from cputrain.analysis import side_by_side
+from cputrain.report import engines as shown
+from cputrain.report.export import export
+from cputrain.results import engines
+from cputrain.results.records import Problem
+
+RATIOS = {"torch": 1.0, "torch again": 1.01, "jax": "no | jax\nhere", "numpy": 0.7}
+PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
+
+
+def write(root, machine="here", mode="full", **others):
+    """A table as the verb writes it; its path and rows."""
+    rows = side_by_side.analyse(run({**RATIOS, **others}, machine=machine, mode=mode), PEAKS)
+    path = root / "result" / machine / engines.FILES[mode]
+    engines.write(path, rows)
+    return path, rows
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    path, rows = write(tmp_path)
+    found, problems = engines.read(tmp_path / "result", "here")
+    assert problems == [] and len(found) == len(rows) == 16
+    for one, other in zip(found, rows, strict=True):
+        assert list(one) == list(engines.SCHEMA)
+        for name, value in other.items():
+            if name == "reason" and value:
+                assert one[name].split() == value.split()
+            else:
+                approx = pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
+                assert one[name] == approx, name
+    assert path.read_text().count("no | jax") == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("step_s,", "step,"),
+        (",ok,", ",fine,"),
+        (",failed,", ",ok,"),
+        ("0.05", "never"),
+    ],
+)
+def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
+    path, _ = write(sweep.root)
+    text = path.read_text()
+    path.write_text(text.replace(old, new) if old else "")
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert str(problem.path) == "result/here/engines.csv"
+    assert "bench.py engines" in problem.reason and "\n" not in problem.reason
+    page = sweep.page()
+    assert "Engines side by side" not in page and "### SeqLen" in page
+    assert page.count("engines.csv") == 1
+
+
+def test_a_table_that_is_cut_off_is_a_problem(tmp_path):
+    path, _ = write(tmp_path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - 1500])
+    assert isinstance(engines.read_file(path), Problem)
+
+
+def test_the_section_survives_every_export(sweep):
+    write(sweep.root)
+    for _ in range(2):
+        assert export(sweep.root, {"Framework": "What trains."}).problems == []
+    page = sweep.page()
+    section = page[page.index("### Engines side by side") : page.index("### SeqLen")]
+    assert "3 rounds of fresh workers, in an order shuffled by seed 77, at commit ccc" in section
+    assert re.search(r"torch again is the same as torch; it lies up to [01]\.\d % from", section)
+    assert "Framework: What trains." in section and "\nFrameworkLarger\n" in section
+    lines = re.findall(r"^\| \d \| .*$", section, re.MULTILINE)
+    assert len(lines) == 16
+    assert [len(re.split(r"(?<!\\)\|", line)) - 2 for line in lines] == [len(shown.HEAD)] * 16
+    assert re.search(
+        r"\| 1 \| torch \| 50\.\d ms \[.*\] \| 1 \| 300 ms \| 2\.00 s \| 381 MiB", page
+    )
+    assert re.search(r"\| 2 \| numpy \| 35\.\d ms .* \| \*\*0\.7\d\dx \[.*\]\*\* \|", page)
+    assert len(re.findall(r"failed: no \\\| jax here \|$", section, re.MULTILINE)) == 4
+
+
+def test_a_machine_that_has_nothing_else_is_on_the_page(sweep):
+    write(sweep.root, machine="other")
+    export(sweep.root)
+    page = sweep.page()
+    assert "### Engines side by side on other" in page
+    assert "torch 2.13.0+cpu, numpy 2.4.6" in page[page.index("## other") :]
+
+
+def test_a_quick_table_stands_where_there_is_no_full_one(tmp_path):
+    write(tmp_path, mode="quick")
+    found, _ = engines.read(tmp_path / "result", "here")
+    assert {row["mode"] for row in found} == {"quick"}
+    assert shown.opening(found).endswith("(quick).")
+    path, _ = write(tmp_path)
+    assert {row["mode"] for row in engines.read(tmp_path / "result", "here")[0]} == {"full"}
+    path.write_text("broken")
+    found, (problem,) = engines.read(tmp_path / "result", "here")
+    assert {row["mode"] for row in found} == {"quick"} and problem.path == path
+
+
+def test_a_run_of_which_nothing_ran_is_told(tmp_path):
+    failed = dict.fromkeys(RATIOS, "no data")
+    _, rows = write(tmp_path, **failed)
+    assert {row["status"] for row in rows} == {"failed"}
+    assert [shown.texts(row)[-1] for row in rows] == ["failed: no data"] * 16

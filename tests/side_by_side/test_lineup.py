@@ -1,0 +1,108 @@
+"""Which engines run side by side, and in which order."""
+
+import itertools
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from cputrain import paths, plan
+from cputrain.errors import UsageError
+from cputrain.experiment import Experiment
+from cputrain.side_by_side import lineup
+from cputrain.side_by_side.names import AGAIN, INDUCTOR
+
+
+@pytest.fixture(scope="module")
+def suites():
+    return plan.discover()
+
+
+def by_values(blocks):
+    return {cell.values: cell.experiment for block in blocks for cell in block.cells}
+
+
+def test_the_experiments_are_the_suites_own(suites):
+    found = by_values(lineup.blocks(suites, inductor=False))
+    shapes = {planned.name: planned for planned in suites if planned.name in lineup.SHAPES}
+    for shape, planned in shapes.items():
+        for cell in planned.cells:
+            mine = [e for (s, engine, _), e in found.items() if (s, engine) == (shape, cell.name)]
+            assert {e.but(cores=None) for e in mine} == {cell.experiment}
+            assert {e.system.cores for e in mine} <= {1, None}
+    engines = {engine for _, engine, _ in found}
+    assert engines == {"torch", AGAIN, "jax", "numpy", "native", "native openblas", "ipex"}
+
+
+def test_the_same_again_is_the_same_experiment(suites):
+    found = by_values(lineup.blocks(suites, inductor=True))
+    for (shape, engine, threads), experiment in found.items():
+        if engine == AGAIN:
+            assert experiment == found[shape, "torch", threads]
+        if engine == INDUCTOR:
+            assert experiment == found[shape, "torch", threads].but(compile="inductor")
+        if engine == "native openblas":
+            assert experiment.runtime.matmul_backend == "openblas"
+    assert INDUCTOR in {engine for _, engine, _ in found}
+
+
+COUNT = """
+from cputrain import plan
+from cputrain.side_by_side import lineup
+for block in lineup.blocks(plan.discover(), False):
+    print(block.name, block.cells[0].values[2], block.cells[0].experiment.system.cores)
+"""
+
+
+def test_where_all_cores_are_one_it_runs_once():
+    one = {min(os.sched_getaffinity(0))}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", COUNT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(paths.PROJECT)},
+        preexec_fn=lambda: os.sched_setaffinity(0, one),
+    )
+    assert done.stdout.splitlines() == ["Framework 1 1", "FrameworkLarger 1 1"]
+
+
+def made(shape, threads, engines):
+    cells = tuple(plan.Cell((shape, name, threads), Experiment(), None) for name in engines)
+    return plan.Planned("", "", object, cells)
+
+
+BLOCKS = [made(shape, n, ("torch", AGAIN, "numpy", "jax")) for shape in "AB" for n in (1, 2)]
+
+
+def test_in_each_round_every_cell_runs_once_and_a_block_stays_together():
+    turns = list(lineup.turns(BLOCKS, 3, seed=5))
+    assert [turn.place for turn in turns] == list(range(1, 49))
+    for number in (1, 2, 3):
+        mine = [turn.cell.values for turn in turns if turn.round == number]
+        assert sorted(mine) == sorted(c.values for block in BLOCKS for c in block.cells)
+        blocks = [(values[0], values[2]) for values in mine]
+        changes = sum(one != other for one, other in itertools.pairwise(blocks))
+        assert changes == len(BLOCKS) - 1
+
+
+def order(seed, rounds=3):
+    return [turn.cell.values for turn in lineup.turns(BLOCKS, rounds, seed)]
+
+
+def test_the_order_is_the_seed_s():
+    assert order(5) == order(5) != order(6)
+    assert order(5, rounds=2) == order(5)[:32]
+    rounds = [order(5)[i : i + 16] for i in (0, 16, 32)]
+    assert rounds[0] != rounds[1] != rounds[2]
+    assert len({order(seed, 1)[0][1] for seed in range(40)}) == 4, "someone always comes first"
+
+
+def test_a_shape_that_is_not_there_is_named(suites):
+    with pytest.raises(UsageError, match="no suite Framework"):
+        lineup.blocks([], inductor=False)
+    without = [replace(p, cells=p.cells[1:]) if p.name == "Framework" else p for p in suites]
+    with pytest.raises(UsageError, match="Framework has no value 'torch'"):
+        lineup.blocks(without, inductor=False)
