@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import paths, stacks
 from cputrain.atomic import write_json
 from cputrain.errors import RunError, UsageError
 from cputrain.parent import dies_with_parent
@@ -19,17 +19,17 @@ from cputrain.paths import PROJECT
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
-def config(mode: str) -> Path:
+def config(mode: str, stack: str = stacks.MAIN) -> Path:
     """asv's configuration file: the project's own, or for quick sweeps a copy with other results.
 
     Raises:
-        UsageError: asv.conf.json cannot be read.
+        UsageError: it cannot be read.
     """
-    path = PROJECT / "asv.conf.json"
+    path = PROJECT / stacks.CONFIGURATION[stack]
     try:
         settings = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: {error}; restore it with git checkout asv.conf.json") from None
+        raise UsageError(f"{path}: {error}; restore it with git checkout {path.name}") from None
     if mode == "full" and paths.ROOT == PROJECT:
         return path
     settings["repo"] = str(PROJECT)
@@ -40,7 +40,7 @@ def config(mode: str) -> Path:
     ]
     settings["html_dir"] = str(paths.STATE / f"html-{mode}")
     settings["results_dir"] = str(paths.asv_results(mode))
-    copy = paths.STATE / f"asv-{mode}.conf.json"
+    copy = paths.STATE / f"{path.name.removesuffix('.conf.json')}-{mode}.conf.json"
     write_json(copy, settings)
     return copy
 
@@ -51,15 +51,16 @@ class Asv:
     Args:
         mode: full or quick.
         machine: asv's name of this machine.
+        stack: which environment, of `stacks`.
 
     Attributes:
         results: asv's folder of this machine's results.
         copies: where `safekeeping` has copies of them.
     """
 
-    def __init__(self, mode: str, machine: str) -> None:
-        self.mode, self.machine = mode, machine
-        self.config = config(mode)
+    def __init__(self, mode: str, machine: str, stack: str = stacks.MAIN) -> None:
+        self.mode, self.machine, self.stack = mode, machine, stack
+        self.config = config(mode, stack)
         self.results = paths.asv_results(mode) / machine
         self.copies = paths.STATE / f"kept-{mode}"
         self.logs = paths.STATE / "logs"
@@ -111,16 +112,20 @@ class Asv:
             return False
 
     def build(self, offline: bool) -> None:
-        """Have asv build its environment from requirements.txt.
+        """Have asv build its environment from the requirements, and nothing else.
 
         Raises:
             RunError: pip or virtualenv failed.
         """
-        process = self.start("build", ["--bench", "just-discover"], pip_environment(offline))
+        name = "build" if self.stack == stacks.MAIN else f"build on {self.stack}"
+        process = self.start(name, ["--bench", "just-discover"], pip_environment(offline))
         if process.wait() != 0:
             what = "without --offline once" if offline else "again once the network is there"
-            said = self.log_tail("build")
-            raise RunError(f"asv could not build its environment; run {what}. It said: {said}")
+            which = stacks.REQUIREMENTS[self.stack]
+            said = self.log_tail(name)
+            raise RunError(
+                f"asv could not build its environment from {which}; run {what}. It said: {said}"
+            )
 
 
 def pip_environment(offline: bool) -> dict[str, str]:

@@ -108,6 +108,13 @@ class Cell:
             self._close("skipped", reason)
             raise NotImplementedError(reason)
 
+    def leave_if(self, reason: str | None) -> None:
+        """As `refuse_if`, for what another environment runs: what that one has left stays."""
+        if reason is not None:
+            if not (self.folder / record.FILE).exists():
+                self.refuse_if(reason)
+            raise NotImplementedError(reason)
+
     def sample(self) -> None:
         """Take one sample, in a fresh worker where there is none; its step time joins the clock.
 
@@ -124,7 +131,8 @@ class Cell:
                 self.record["placement"] = dataclasses.asdict(self.worker.placement)
             report = self.worker.sample()
             kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy", "waited_s")
-            self.record["samples"].append({key: report.pop(key) for key in kept})
+            several = tuple(key for key in ("ranks", "exchange") if key in report)
+            self.record["samples"].append({key: report.pop(key) for key in (*kept, *several)})
             self.record |= report
             self.clock_s += statistics.median(self.record["samples"][-1]["step_s"])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import sys
 from collections.abc import Sequence
 
+from cputrain import arguments
 from cputrain.errors import RunError, UsageError
 from cputrain.machine.reading import MachineError
 
@@ -29,30 +29,6 @@ Exit status: 0 all well, 1 some cell or step failed, 2 bad usage.
 """
 
 
-def _regex(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100")
-    return int(text)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench.py",
@@ -64,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--bench",
         metavar="REGEX",
-        type=_regex,
+        type=arguments.regex,
         action="append",
         help="only cells whose name matches, as asv's: 'SeqLen', 'Width.*512'; may be repeated",
     )
@@ -75,13 +51,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--rounds",
-        type=_count,
+        type=arguments.count,
         metavar="N",
         help="fresh workers for each cell (default 2, quick 1)",
     )
     run.add_argument(
         "--budget",
-        type=_positive,
+        type=arguments.positive,
         metavar="MINUTES",
         help="leave out suites that are not expected to end in time; the next run takes them up",
     )
@@ -93,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--model-cap",
-        type=_positive,
+        type=arguments.positive,
         metavar="MB",
         default=256.0,
         help="do not keep trained models larger than this (default 256)",
@@ -112,8 +88,33 @@ def _parser() -> argparse.ArgumentParser:
         help="let cells set clock, governor, turbo and huge-page mode of the whole machine, "
         "and put them back",
     )
+    run.add_argument(
+        "--ipex",
+        action="store_true",
+        help="also what Intel's extension of torch 2.8 runs, in an environment of its own",
+    )
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
+    engines = verbs.add_parser(
+        "engines", help="every engine on the same work, in turns: one table, ratios to torch"
+    )
+    engines.add_argument(
+        "--rounds",
+        type=arguments.count,
+        metavar="N",
+        help="fresh workers for each cell (default 3)",
+    )
+    engines.add_argument("--quick", action="store_true", help="one round, in a table of its own")
+    engines.add_argument(
+        "--seed",
+        type=arguments.seed,
+        metavar="N",
+        help="of the order (default: one drawn and recorded)",
+    )
+    engines.add_argument(
+        "--inductor", action="store_true", help="also torch.compile, half a minute a worker"
+    )
+    engines.add_argument("--offline", action="store_true", help="never touch the network")
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
@@ -142,8 +143,9 @@ UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectory
 
 VERBS = {
     "run": "cputrain.sweep",
-    "list": "cputrain.plan",
+    "list": "cputrain.listing",
     "export": "cputrain.exporting",
+    "engines": "cputrain.side_by_side.verb",
     "machine": "cputrain.machine.show",
     "doctor": "cputrain.machine.doctor",
     "restore": "cputrain.machine.controls.restore",

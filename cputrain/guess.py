@@ -13,9 +13,10 @@ ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 SLOWER = {
     "bf16": 19.0, "mixed": 19.0, "q8": 10.0, "q8_torchao": 10.0, "q4": 1.2, "bitnet": 1.2,
-    "bitnet_torchao": 5.5, "lstm": 3.0, "ssm": 3.0,
+    "bitnet_torchao": 5.5, "lstm": 3.0, "ssm": 3.0, "O0": 15.0,
 }  # fmt: skip
-"""Step time over fp32's and gpt's at as many FLOPs, on a CPU without bf16 or int8 products."""
+"""Step time over fp32's and gpt's at as many FLOPs, on a CPU without bf16 or int8 products; O0 is
+the native engine's level."""
 STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first one."""
 LOOKS = 4
@@ -28,6 +29,7 @@ def guess_s(experiment: Experiment) -> float:
     runtime, training, budget = experiment.runtime, experiment.training, experiment.budget
     micro = flops.flops_per_step(experiment).total / ASSUMED_FLOPS / training.grad_accum
     micro *= SLOWER.get(training.precision, 1.0) * SLOWER.get(experiment.model.architecture, 1.0)
+    micro *= SLOWER.get(runtime.cc_level, 1.0)
     micro /= min(placed.threads, len(placed.cpus))
     step = micro * (budget.micro_batches or training.grad_accum)
     start = START_S[runtime.engine] + COMPILE_S[runtime.compile]

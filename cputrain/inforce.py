@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,8 +80,13 @@ def preloads(asked: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
 
 def threads(engine: str, asked: int, readings: dict[str, Any]) -> list[Check]:
     """The thread counts that the engine's libraries report."""
-    if engine == "torch":
+    if engine in ("torch", "ipex"):
         return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
+    if engine == "native":
+        team = same("threads of a parallel region", asked, readings.get("openmp_team"))
+        return [same("omp_get_max_threads()", asked, readings.get("openmp_threads")), team]
+    if engine == "jax":
+        return [same("threads of XLA's pool", asked, readings.get("pool_threads"))]
     pools, blas = readings.get("threadpools") or [], readings.get("blas") or {}
     found = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
     if blas.get("path"):  # of several that are loaded, this one multiplies
@@ -104,3 +109,28 @@ def busy_threads(
     found = sum(ns > 0.01 * max(used) for ns in used)
     right = found == asked if exactly else found <= asked
     return Check("threads that used CPU time", asked, found, right)
+
+
+def busy_pool(
+    asked: int,
+    before: dict[int, int],
+    after: dict[int, int],
+    pool: Collection[int],
+    wall_s: float,
+    *,
+    exactly: bool,
+) -> Check:
+    """As `busy_threads`, of an engine whose work a pool does in turns with whoever starts it.
+
+    Threads of the pool count where they used CPU time; all threads together as many as ran at a
+    time on average, rounded to the nearest. The larger number is what was found.
+
+    Args:
+        pool: ids of the pool's threads.
+        wall_s: seconds of the sample.
+    """
+    used = {id: ns - before.get(id, 0) for id, ns in after.items()}
+    of_pool = sum(used.get(id, 0) > 0.01 * max(used.values()) for id in pool)
+    found = max(1, of_pool, round(sum(used.values()) / 1e9 / wall_s))
+    right = found == asked if exactly else found <= asked
+    return Check("threads that computed", asked, found, right)

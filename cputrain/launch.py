@@ -26,6 +26,7 @@ from cputrain import knobs, paths
 from cputrain.experiment import Experiment
 from cputrain.parent import dies_with_parent
 from cputrain.placement import COMPILED, environment, place
+from cputrain.ranks import torchrun
 
 MARK = "CPUTRAIN_WORKER"
 STDERR_KEPT = 4000
@@ -52,8 +53,8 @@ class Worker:
     Args:
         experiment: what it is to run.
         request: what else the worker is told (see `cputrain.worker`).
-        command: what to start instead of the worker, for tests of bad workers; the number of
-            the descriptor to answer on is appended.
+        command: what to start instead of the worker, or of each rank where there are several,
+            for tests of bad ones; the number of the descriptor to answer on is appended.
         compiled: folder for compiled code, removed when the worker ends; None makes a new one.
         keep: leave `compiled` for a later worker.
     """
@@ -62,7 +63,7 @@ class Worker:
         self,
         experiment: Experiment,
         request: dict[str, Any],
-        command: Sequence[str] = (sys.executable, "-P", "-m", "cputrain.worker"),
+        command: Sequence[str] = (),
         compiled: Path | None = None,
         keep: bool = False,
     ) -> None:
@@ -85,7 +86,7 @@ class Worker:
             self._compiled = None if keep else folder
         tie, cpus = dies_with_parent(), self.placement.cpus
         before_exec = knobs.before_exec(experiment)
-        command = (*knobs.command(experiment, self.placement), *command)
+        command = (*knobs.command(experiment, self.placement), *self._program(command))
 
         def prepare() -> None:
             os.sched_setaffinity(0, cpus)
@@ -122,6 +123,12 @@ class Worker:
                 "launched": time.monotonic(),
             }
         )
+
+    def _program(self, command: Sequence[str]) -> tuple[str, ...]:
+        ranks = self.placement.ranks
+        module = "cputrain.ranks" if ranks else "cputrain.worker"
+        program = tuple(command) or (sys.executable, "-P", "-m", module)
+        return torchrun.words(len(ranks), program) if ranks else program
 
     def ready(self) -> dict[str, Any]:
         """Wait until the worker is warm and its settings are in force; its report.
@@ -208,17 +215,22 @@ class Worker:
                 self._stderr = (self._stderr + data)[-STDERR_KEPT:]
 
     def _death(self) -> CellFailed:
-        code = self.process.returncode
+        code, who = self.process.returncode, ""
+        if self.placement.ranks and (died := torchrun.first_death(self._said())) is not None:
+            who, code = f"rank {died[0]} ", died[1]
         if code >= 0:
-            what = f"the worker exited with status {code} while {self.phase}"
+            what = f"{who or 'the worker '}exited with status {code} while {self.phase}"
             return CellFailed("failed", what + self._tail())
         name = signal.Signals(-code).name
         if -code == signal.SIGKILL and _oom_kills() > self._oom_kills:
-            return CellFailed("out of memory", f"killed by the kernel while {self.phase}")
-        return CellFailed("failed", f"killed by {name} while {self.phase}{self._tail()}")
+            return CellFailed("out of memory", f"{who}killed by the kernel while {self.phase}")
+        return CellFailed("failed", f"{who}killed by {name} while {self.phase}{self._tail()}")
+
+    def _said(self) -> str:
+        return self._stderr.decode(errors="replace")
 
     def _tail(self) -> str:
-        lines = self._stderr.decode(errors="replace").split("\n")
+        lines = torchrun.without_its_words(self._said()).split("\n")
         kept = [line.strip() for line in lines if line.strip()][-3:]
         return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""
 

@@ -27,14 +27,17 @@ def hold(address: str = ADDRESS) -> socket.socket:
             f"another sweep is running on this machine ({_holder(address)}); "
             "two at once would measure each other: wait for it, or stop it"
         ) from None
-    mine.listen(8)
+    mine.listen(socket.SOMAXCONN)  # nobody accepts: those who asked stay in the queue
     return mine
 
 
 def _holder(address: str) -> str:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)  # with a full queue it would wait until the other one ends
         try:
             asking.connect(address)
+        except BlockingIOError:
+            return "many have asked already which one it is"
         except OSError:
             return "it ended just now"
         packed = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -12,6 +12,9 @@ from cputrain.inforce import Check, same
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
+ALL = "matrix products by library"
+QUERIES, KEYS = 64, 256
+"""Rows of attention's blocks in the native engine (attention.h, attention.c)."""
 NOT_LAYERS = ("spatial.weight", "conv.weight")
 """Matrices of blocks that no linear layer has: gmlp mixes positions with one, ssm neighbours."""
 
@@ -20,14 +23,17 @@ def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """The products of a step in the asked library, as `Engine.evidence` counted them.
 
     torch: all products of the blocks' linear layers are there; the head's and attention's stay
-    in the library that torch was built with. numpy: all products of the step are there.
+    in the library that torch was built with. numpy, native: all products of the step are there.
     """
-    asked = experiment.runtime.matmul_backend
+    asked, engine = experiment.runtime.matmul_backend, experiment.runtime.engine
+    in_step = evidence.get("products_by_library")
+    if engine == "native":
+        by = "own" if asked == "default" else asked
+        return [same(ALL, {by: of_native(experiment)}, in_step)]
     if asked == "default":
         return []
-    in_step = evidence.get("products_by_library")
-    if experiment.runtime.engine == "numpy":
-        return [same("matrix products by library", {asked: of_numpy(experiment)}, in_step)]
+    if engine == "numpy":
+        return [same(ALL, {asked: of_numpy(experiment)}, in_step)]
     layers = {asked: sum(2 + is_trained for is_trained in linear_layers(experiment).values())}
     found = evidence.get("layer_products_by_library")
     least, there = of_layers(experiment), (in_step or {}).get(asked, 0)
@@ -65,6 +71,23 @@ def of_numpy(experiment: Experiment) -> int:
     Four layers in each block and the head have one forward and two backward; each head of
     attention has two forward and four backward.
     """
-    model = experiment.model
-    heads = 6 * experiment.training.batch_size * model.n_head
-    return 3 * (4 * model.n_layer + 1) + model.n_layer * heads
+    heads = 6 * experiment.training.batch_size * experiment.model.n_head
+    return _of_layers_by_hand(experiment) + experiment.model.n_layer * heads
+
+
+def of_native(experiment: Experiment) -> int:
+    """All products of the native engine in one micro-batch.
+
+    Layers as numpy's. Attention goes by blocks of queries, of which each head has two products
+    forward (scores, their sums of values) and three backward (gradients of queries, keys and
+    values), and a fourth one, of the weights, by blocks of those keys that its queries see.
+    """
+    model, training = experiment.model, experiment.training
+    ends = [min(start + QUERIES, training.seq_len) for start in range(0, training.seq_len, QUERIES)]
+    head = 5 * len(ends) + sum(-(-end // KEYS) for end in ends)
+    heads = training.batch_size * model.n_head
+    return _of_layers_by_hand(experiment) + model.n_layer * heads * head
+
+
+def _of_layers_by_hand(experiment: Experiment) -> int:
+    return 3 * (4 * experiment.model.n_layer + 1)

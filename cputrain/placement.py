@@ -16,6 +16,7 @@ from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError
 from cputrain.model.memory import memory_bytes
+from cputrain.ranks import torchrun
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """The caller's variables that a worker sees; every other one is set by the experiment or absent."""
@@ -30,8 +31,14 @@ def place(experiment: Experiment) -> Placement:
     return mask.place(experiment.system)
 
 
-def why_not(experiment: Experiment) -> str | None:
-    """Why this machine cannot run `experiment`, or None where it can."""
+def why_not(experiment: Experiment, stack: str | None = None) -> str | None:
+    """Why this machine cannot run `experiment`, or None where it can.
+
+    Args:
+        stack: the environment that is to run it (see `stacks`); this process's where left out.
+    """
+    if (reason := stacks.why_elsewhere(experiment, stack)) is not None:
+        return reason
     if (reason := stacks.why_not(experiment)) is not None:
         return reason
     try:
@@ -89,4 +96,6 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
         env[libraries.VARIABLE] = found  # so that the worker means the same files
     if preload := knobs.preload(experiment):
         env["LD_PRELOAD"] = ":".join(preload)
+    if placement.ranks:
+        env |= torchrun.environment(placement)
     return env | knobs.environment(experiment, placement)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import inspect
-import json
 import pkgutil
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cputrain import paths, placement, suite
+from cputrain import paths, placement, stacks, suite
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.guess import guess_s
-
-BETWEEN_SUITES_S = 4.0
 
 
 @dataclass(frozen=True)
@@ -36,20 +30,34 @@ class Cell:
         """As in tables and folders."""
         return paths.cell_name(self.values)
 
+    @property
+    def stack(self) -> str:
+        """The environment that runs it, of `stacks`."""
+        return stacks.of(self.experiment)
+
 
 @dataclass(frozen=True)
 class Planned:
-    """One suite and the cells of it that are to run; `area` is what its file is about."""
+    """One suite and the cells of it that are to run; `area` is what its file is about.
+
+    `stack` is the environment that runs these cells, where they are not all that there are.
+    """
 
     area: str
     benchmark: str
     suite: type[suite.Suite]
     cells: tuple[Cell, ...]
+    stack: str = stacks.MAIN
 
     @property
     def name(self) -> str:
         """The suite's class name."""
         return self.suite.__name__
+
+    @property
+    def key(self) -> str:
+        """The name, and the environment's where it is not the main one."""
+        return self.name if self.stack == stacks.MAIN else f"{self.name} on {self.stack}"
 
     @property
     def description(self) -> str:
@@ -104,7 +112,7 @@ def discover() -> list[Planned]:
 
 def _cells(one: suite.Suite) -> tuple[Cell, ...]:
     experiments = {values: one.experiment(*values) for values in one.cells()}
-    return tuple(Cell(v, e, placement.why_not(e)) for v, e in experiments.items())
+    return tuple(Cell(v, e, placement.why_not(e, stacks.of(e))) for v, e in experiments.items())
 
 
 def _imported(name: str) -> ModuleType:
@@ -115,86 +123,48 @@ def _imported(name: str) -> ModuleType:
         raise UsageError(f"benchmarks/{name}.py: {what}") from error
 
 
-def choose(suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool) -> list[Planned]:
-    """The suites and cells that a run takes.
+def choose(
+    suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool, ipex: bool = False
+) -> list[Planned]:
+    """The suites and cells that a run takes; each suite once for each environment it needs.
 
     Args:
         suites: all of them.
         regexes: as asv's --bench: a cell is taken when one of them is found in its name.
         quick: of each suite the first, middle and last value that run here, and the baseline.
+        ipex: also cells that need IPEX's environment.
 
     Raises:
         UsageError: nothing matches.
     """
     chosen = []
     for planned in suites:
-        cells = planned.cells
+        cells = [cell for cell in planned.cells if ipex or cell.stack == stacks.MAIN]
         if quick:
             here = [cell for cell in cells if cell.why_not is None]
             wanted = {*here[:1], *here[len(here) // 2 :][:1], *here[-1:], planned.baseline}
-            cells = tuple(cell for cell in cells if cell in wanted)
+            cells = [cell for cell in cells if cell in wanted]
         if regexes:
             names = {cell: planned.asv_name(cell) for cell in cells}
-            cells = tuple(c for c in cells if any(re.search(r, names[c]) for r in regexes))
-        if cells:
-            chosen.append(replace(planned, cells=cells))
-    if not chosen:
-        there = ", ".join(planned.name for planned in suites)
-        raise UsageError(f"no suite matches {' or '.join(regexes or [])!r}; there are {there}")
-    return chosen
+            cells = [c for c in cells if any(re.search(r, names[c]) for r in regexes)]
+        for stack in stacks.ALL:
+            if mine := tuple(cell for cell in cells if cell.stack == stack):
+                chosen.append(replace(planned, cells=mine, stack=stack))
+    if chosen:
+        return chosen
+    asked = repr(" or ".join(regexes or []))
+    if not ipex and only_ipex(suites, regexes, quick):
+        raise UsageError(f"{asked} matches cells of IPEX's environment only: add --ipex")
+    there = ", ".join(planned.name for planned in suites)
+    raise UsageError(f"no suite matches {asked}; there are {there}")
 
 
-class Estimate:
-    """Seconds that cells will take: what they took here before, or a guess from their FLOPs."""
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._known: dict[str, float] = {}
-        for folder in folders:
-            for path in sorted(folder.glob("*/*/run.json")):
-                try:
-                    workers = json.loads(path.read_text())["workers"]
-                    done = [w["wall_s"] for w in workers if w["status"] == "ok"]
-                except (OSError, ValueError, KeyError, TypeError):
-                    continue  # export names broken records; a guess will do here
-                if done:
-                    self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
-
-    def cell_s(self, planned: Planned, cell: Cell) -> float:
-        """Seconds of one worker of `cell`."""
-        if cell.why_not is not None:
-            return 0.5
-        known = self._known.get(f"{planned.name}/{cell.name}")
-        return guess_s(cell.experiment) if known is None else known
-
-    def suite_s(self, planned: Planned, rounds: int) -> float:
-        """Seconds of a whole suite."""
-        cells = sum(self.cell_s(planned, cell) for cell in planned.cells)
-        return BETWEEN_SUITES_S + rounds * cells
-
-    @property
-    def is_guess(self) -> bool:
-        """Whether this machine has run nothing yet."""
-        return not self._known
-
-
-def main(args: argparse.Namespace) -> int:
-    """The `list` verb: two lines for each suite, and one for each reason to skip cells of it."""
-    suites, area = discover(), ""
-    for planned in suites:
-        if planned.area != area:
-            area = planned.area
-            print(area)
-        print(f"  {planned.name} ({', '.join(planned.suite.param_names)}): {planned.description}")
-        here = [cell.name for cell in planned.cells if cell.why_not is None]
-        print(f"    {', '.join(here) or 'nothing runs here'}")
-        reasons: dict[str, list[str]] = {}
-        for cell in planned.cells:
-            if cell.why_not is not None:
-                reason = cell.why_not.removesuffix(f", not {cell.name}")
-                reasons.setdefault(reason, []).append(cell.name)
-        for reason, names in reasons.items():
-            print(f"    skipped: {', '.join(names)}: {reason}")
-    cells = [cell for planned in suites for cell in planned.cells]
-    skipped = sum(cell.why_not is not None for cell in cells)
-    print(f"{len(suites)} suites, {len(cells)} cells, {skipped} of them are skipped here")
-    return 0
+def only_ipex(
+    suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool
+) -> list[Planned]:
+    """What `choose` takes with ipex and not without."""
+    try:
+        chosen = choose(suites, regexes, quick, ipex=True)
+    except UsageError:
+        return []
+    return [planned for planned in chosen if planned.stack == stacks.IPEX]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cputrain import asvenv, atomic, paths, placement, plan, record
+from cputrain.cc import ahead
 from cputrain.errors import UsageError
 from cputrain.machine import facts, measure, peak, topology
 from cputrain.machine import record as machine_record
@@ -47,6 +48,7 @@ def everything(
         asv.build(offline)
     python = asv.python()
     cells = runnable(suites)
+    ahead.libraries([cell.experiment for cell in cells], progress.say)
     wanted = paths.STATE / "experiments.json"
     atomic.write_json(wanted, [cell.experiment.to_json() for cell in cells])
     words = ["cputrain.data", "--root", str(paths.DATA), "--experiments", str(wanted)]

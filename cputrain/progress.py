@@ -15,6 +15,7 @@ from rich.table import Table
 from cputrain import plan
 
 if TYPE_CHECKING:
+    from cputrain.estimate import Estimate
     from cputrain.report.export import Summary
 
 
@@ -64,19 +65,19 @@ class Progress:
         machine: str,
         suites: list[plan.Planned],
         todo: list[plan.Planned],
-        estimate: plan.Estimate,
-        built: bool,
+        estimate: Estimate,
+        building_s: float,
     ) -> None:
         """Say what will be done and how long it takes."""
         cells = [cell for planned in suites for cell in planned.cells]
         here = [cell for cell in cells if cell.why_not is None]
         workers = sum(p.rounds(self.rounds) for p in suites for c in p.cells if c.why_not is None)
-        self._left_s = {p.name: estimate.suite_s(p, p.rounds(self.rounds)) for p in todo}
+        self._left_s = {p.key: estimate.suite_s(p, p.rounds(self.rounds)) for p in todo}
         self._total_s = sum(self._left_s.values())
-        takes = self._total_s + (0 if built else 100)
+        takes = self._total_s + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
-            f"{machine}: {len(suites)} suites, {len(here)} cells, "
+            f"{machine}: {len({p.name for p in suites})} suites, {len(here)} cells, "
             f"{workers} fresh workers, about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
@@ -102,9 +103,9 @@ class Progress:
         """A suite starts."""
         self._suite, self._steps, self._waiting = planned, {}, []
         self._started = time.monotonic()
-        self._budget_s = self._left_s.get(planned.name, 0.0)
+        self._budget_s = self._left_s.get(planned.key, 0.0)
         names = ", ".join(planned.suite.param_names)
-        self.console.print(f"[bold]{planned.name}[/bold] ({names})")
+        self.console.print(f"[bold]{planned.key}[/bold] ({names})")
         self._advance(0.0)
 
     def event(self, event: dict[str, Any]) -> None:
@@ -151,7 +152,7 @@ class Progress:
         skipped = [name for name, steps in self._steps.items() if not steps]
         if skipped:
             self.say(f"  skipped here: {', '.join(dict.fromkeys(skipped))}")
-        self._left_s.pop(self._suite.name, None)
+        self._left_s.pop(self._suite.key, None)
         self._advance(0.0, within=False)
 
     def _advance(self, in_suite_s: float, within: bool = True) -> None:
@@ -183,7 +184,10 @@ class Progress:
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
             table.add_column(column, justify=justify, no_wrap=True)
         rows = [row for row in summary.rows if row["machine"] == machine]
-        compared = {planned.name: planned.baseline is not None for planned in suites}
+        compared: dict[str, bool] = {}
+        for planned in suites:  # one of them may be there for each environment
+            with_baseline = planned.baseline is not None
+            compared[planned.name] = compared.get(planned.name, False) or with_baseline
         for ranked in _ranked(rows, compared):
             table.add_row(*ranked)
         self.console.print(table)

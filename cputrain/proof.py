@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cputrain import gates
 from cputrain.experiment import Experiment
 from cputrain.model import shapes
 
@@ -30,6 +29,8 @@ def trained(
     Raises:
         DidNotTrain: naming what does not hold.
     """
+    from cputrain import gates  # imports NumPy, whose time is the engine's
+
     names = shapes.trained(experiment)
     found: dict[str, Any] = {
         "last_loss": engine.loss(first),

@@ -14,14 +14,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cputrain import paths
+from cputrain import paths, stacks
 from cputrain.atomic import write_json
 
 SCHEMA = 1
 SESSIONS_KEPT = 3
 MODEL_CAP_BYTES = 256_000_000
 """Larger models are not kept, unless `bench.py run --model-cap` says so."""
-MEASURES = ("benchmarks", "cputrain", "asv.conf.json", "requirements.txt", "bench.py")
+MEASURES = (
+    *("benchmarks", "cputrain", "bench.py"),
+    *stacks.CONFIGURATION.values(),
+    *stacks.REQUIREMENTS.values(),
+)
+FILE = "run.json"
 
 
 def session() -> str:
@@ -96,7 +101,7 @@ def save(folder: Path, suite: str, values: tuple[object, ...], worker: dict[str,
     not, as asv kept nothing of it either. A record that cannot be read is put aside as
     `run.json.broken`, so that it is neither lost nor in the way.
     """
-    path = folder / "run.json"
+    path = folder / FILE
     workers: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError):
         try:

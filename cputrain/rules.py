@@ -41,6 +41,9 @@ def check(
     _precision(model, training, runtime, system)
     if budget.micro_batches is not None and budget.micro_batches > training.grad_accum:
         refuse("micro_batches", budget.micro_batches, f"grad_accum = {training.grad_accum} is all")
+    if budget.micro_batches is not None and system.processes is not None:
+        rule = f"with processes = {system.processes} whole steps are timed: gradients travel once"
+        refuse("micro_batches", budget.micro_batches, rule)
 
 
 def _architecture(model: Model) -> None:

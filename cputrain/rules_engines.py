@@ -45,6 +45,8 @@ ONLY: dict[str, Allowed] = {
     },
     "ipex": {
         "architecture": ("gpt",),
+        "n_kv_head": (None,),  # torch 2.8's fused kernel does not share heads
+        "instruction_set": ("native", "avx2"),  # IPEX has no code below AVX2
         "objective": ("causal",),
         "precision": ("fp32", "bf16"),
         "optimizer": ("adamw",),
@@ -104,6 +106,10 @@ def check(model: Model, training: Training, runtime: Runtime, system: System) ->
         if training.batch_size % system.processes:
             rule = f"batch_size = {training.batch_size} does not divide by it"
             refuse("processes", system.processes, rule)
+        rows = training.seq_len * training.batch_size // system.processes
+        if runtime.loss_chunk is not None and runtime.loss_chunk > rows:
+            rule = f"each of {system.processes} processes has {rows} rows of a micro-batch"
+            refuse("loss_chunk", runtime.loss_chunk, rule)
 
 
 def _joined(names: tuple[object, ...]) -> str:

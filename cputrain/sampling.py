@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cputrain import inforce
 from cputrain.experiment import Experiment
 from cputrain.knobs import Placement
-from cputrain.machine import clock, energy, noise
+from cputrain.machine import clock, energy
+from cputrain.watch import Watch
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 MAX_TRIES = 3
 PAUSES_S = (1.0, 4.0)
 """Waits before a sample is repeated, so that a short disturbance is over by then."""
-DISTURBED_SHARE = 0.05
-"""Run-queue delay over wall time from which a sample counts as disturbed."""
 
 
 class Sampler:
@@ -57,36 +56,23 @@ class Sampler:
 
     def _once(self) -> tuple[dict[str, Any], inforce.Check]:
         """One try, and whether the right threads worked in it."""
-        cpus, system = self._placement.cpus, self._experiment.system
-        worked, joules, waited = self._cpu_time(), energy.read(), self._stepper.waited_s
-        before = noise.read(cpus=cpus)
+        joules, waited = energy.read(), self._stepper.waited_s
+        watch = Watch(self._experiment, self._placement, self._feed)
         step_s = self._stepper.train(self._experiment.budget.steps)
-        readings = noise.between(before, noise.read(cpus=cpus))
+        readings, busy = watch.seen()
+        ranks = self._stepper.ranks
+        disturbed = [readings.pop("disturbed"), *(r["noise"]["disturbed"] for r in ranks)]
         readings |= energy.between(joules, energy.read())
-        busy = inforce.busy_threads(
-            self._placement.threads,
-            worked,
-            self._cpu_time(),
-            exactly=any((system.threads, system.cores, system.intra_op_threads)),
-        )
         readings |= clock.reading()
-        share = readings["run_queue_share"]
-        # More threads than CPUs wait for one another: that is the experiment's own doing.
-        alone = self._placement.threads + len(self._feed.thread_ids) <= len(cpus)
-        disturbed = alone and share is not None and share > DISTURBED_SHARE
-        return {
+        sample = {
             "step_s": step_s,
             "loss": self._stepper.losses[-len(step_s) :],
+            "disturbed": any(disturbed),
             "noise": readings,
-            "disturbed": disturbed or bool(readings["throttled_s"]),
             "busy": busy.to_json(),
             "waited_s": self._stepper.waited_s - waited,
-        }, busy
-
-    def _cpu_time(self) -> dict[int, int]:
-        """Nanoseconds of CPU time by thread, without those of a streaming loader."""
-        loading = set(self._feed.thread_ids)
-        return {k: ns for k, ns in noise.cpu_time_by_thread().items() if k not in loading}
+        }
+        return sample | ({"ranks": ranks} if ranks else {}), busy
 
 
 def _queued(sample: dict[str, Any]) -> float:

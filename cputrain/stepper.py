@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cputrain import timing
 from cputrain.experiment import Experiment
@@ -29,6 +29,7 @@ class Stepper:
         losses: of each step so far.
         training_s: seconds on the clock so far, as they were spent.
         waited_s: of these, spent waiting for a streaming loader.
+        ranks: what each of several processes that train together says of the last steps.
     """
 
     def __init__(self, experiment: Experiment, engine: Engine, feed: Feed) -> None:
@@ -38,6 +39,7 @@ class Stepper:
         self._streams = experiment.training.loader == "stream"
         self.losses: list[float] = []
         self.training_s = 0.0
+        self.ranks: list[dict[str, Any]] = []
 
     @property
     def waited_s(self) -> float:

@@ -12,7 +12,7 @@ import re
 from itertools import product
 from typing import Any, ClassVar
 
-from cputrain import placement
+from cputrain import placement, stacks
 from cputrain.cell import Cell
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.model import flops
@@ -106,6 +106,7 @@ class Suite:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells()[0]
         self._cell = Cell(type(self).__name__, values, self.experiment(*values), start=first)
+        self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())
 

@@ -13,12 +13,14 @@ import uuid
 from types import FrameType
 from typing import Any, NoReturn
 
-from cputrain import asvenv, libraries, lock, paths, plan, prepare, record, safekeeping
+from cputrain import environments, libraries, lock, paths, plan, prepare, resume, safekeeping
 from cputrain.errors import RunError
+from cputrain.estimate import Estimate
 from cputrain.machine.controls import journal, leftover
 from cputrain.machine.controls.files import ALLOW
 from cputrain.progress import Progress
 from cputrain.promise import Promise
+from cputrain.stacks import MAIN
 from cputrain.state import State
 
 PATIENCE_S = 0.5
@@ -28,7 +30,7 @@ class Sweep:
     """Runs planned suites one after the other.
 
     Args:
-        asv: how asv is called.
+        asvs: how asv is called, by environment; suites of others are left for another sweep.
         suites: what is to run.
         rounds: fresh workers for each cell; None is what each suite says.
         state: how far it is.
@@ -39,7 +41,7 @@ class Sweep:
 
     def __init__(
         self,
-        asv: asvenv.Asv,
+        asvs: environments.Asvs,
         suites: list[plan.Planned],
         rounds: int | None,
         state: State,
@@ -47,7 +49,7 @@ class Sweep:
         env: dict[str, str],
         promise: Promise,
     ) -> None:
-        self.asv, self.suites, self.rounds = asv, suites, rounds
+        self.asvs, self.suites, self.rounds = asvs, suites, rounds
         self.state, self.progress, self.promise = state, progress, promise
         self.events = paths.STATE / "events.jsonl"
         self.env = {
@@ -55,13 +57,13 @@ class Sweep:
             "CPUTRAIN_ROOT": str(paths.ROOT),
             "CPUTRAIN_BENCHMARKS": str(paths.BENCHMARKS),
             "CPUTRAIN_SESSION": state.session,
-            "CPUTRAIN_MACHINE": asv.machine,
-            "CPUTRAIN_MODE": asv.mode,
+            "CPUTRAIN_MACHINE": asvs[MAIN].machine,
+            "CPUTRAIN_MODE": asvs[MAIN].mode,
             "CPUTRAIN_EVENTS": str(self.events),
         }
         self.process: subprocess.Popen[bytes] | None = None
 
-    def run(self, until: float | None, estimate: plan.Estimate) -> list[str]:
+    def run(self, until: float | None, estimate: Estimate) -> list[str]:
         """Run every suite that is not done; the names of those left out for lack of time.
 
         Args:
@@ -69,16 +71,17 @@ class Sweep:
             estimate: how long suites take.
         """
         left_out = []
-        for planned in self.suites:
-            if planned.name in self.state.done:
+        todo = [planned for planned in self.suites if planned.key not in self.state.done]
+        for planned in todo:
+            if planned.stack not in self.asvs:
                 continue
             expected = estimate.suite_s(planned, planned.rounds(self.rounds))
             if until is not None and time.monotonic() + expected > until:
-                left_out.append(planned.name)
+                left_out.append(planned.key)
                 continue
             self.one(planned)
-            self.state = self.state.after(planned.name)
-        self.state.save(finished=not left_out)
+            self.state = self.state.after(planned.key)
+        self.state.save(finished={p.key for p in self.suites} <= {*self.state.done})
         return left_out
 
     def one(self, planned: plan.Planned) -> None:
@@ -87,13 +90,14 @@ class Sweep:
         Raises:
             RunError: asv itself failed; a failed cell is not that.
         """
+        asv = self.asvs[planned.stack]
         self.events.write_text("")
-        safekeeping.keep(self.asv.results, self.asv.copies)
+        safekeeping.keep(asv.results, asv.copies)
         self.progress.suite(planned)
         words = ["--bench", planned.pattern(), "--record-samples"]
         words += ["--attribute", f"rounds={planned.rounds(self.rounds)}"]
         env = {**self.env, "CPUTRAIN_RUN": uuid.uuid4().hex[:12]}
-        self.process = self.asv.start(planned.name, words, env)
+        self.process = asv.start(planned.key, words, env)
         with self.events.open() as events:
             while self.process.poll() is None:
                 self._follow(events)
@@ -108,7 +112,7 @@ class Sweep:
         self.progress.failed += not kept
         self.progress.say(line or "")
         if status not in (0, 2):  # 2: some cell failed, and asv has said so in its results
-            raise RunError(f"asv stopped in {planned.name}: {self.asv.log_tail(planned.name)}")
+            raise RunError(f"asv stopped in {planned.key}: {asv.log_tail(planned.key)}")
 
     def _follow(self, events: Any) -> None:
         for line in events:
@@ -119,18 +123,6 @@ class Sweep:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-
-
-def _wanted(
-    args: argparse.Namespace, rounds: int | None, suites: list[plan.Planned]
-) -> dict[str, Any]:
-    """What makes two sweeps the same one."""
-    commit, dirty = record.commit()
-    cells = {p.name: [c.experiment.identity for c in p.cells] for p in suites}
-    wanted = {"commit": commit, "dirty": dirty, "bench": args.bench, "rounds": rounds}
-    given = os.environ.get(libraries.VARIABLE, "")
-    changes = args.allow_machine_changes
-    return {**wanted, "machine_changes": changes, "libraries": given, "cells": cells}
 
 
 def main(args: argparse.Namespace) -> int:
@@ -147,18 +139,23 @@ def main(args: argparse.Namespace) -> int:
     held = lock.hold()
     for line in leftover.put_back(journal.path()) or []:
         progress.say(f"left over from an earlier run: {line}")
-    suites = plan.choose(plan.discover(), args.bench, args.quick)
+    known = plan.discover()
+    suites = plan.choose(known, args.bench, args.quick, args.ipex)
     prepare.folders()
     registered = registry.register()
     machine = registered.name
     progress.say(registered.note or "")
-    asv = asvenv.Asv(mode, machine)
+    asvs = environments.needed(mode, machine, suites)
+    asv = asvs[MAIN]
     state = State.open(
-        paths.STATE / f"sweep-{mode}.json", _wanted(args, rounds, suites), args.fresh
+        paths.STATE / f"sweep-{mode}.json", resume.wanted(args, rounds, suites), args.fresh
     )
-    estimate = plan.Estimate([paths.output_folder(machine, m) for m in paths.MODES])
-    todo = [planned for planned in suites if planned.name not in state.done]
-    progress.begin(machine, suites, todo, estimate, built=asv.python().exists())
+    estimate = Estimate([paths.output_folder(machine, m) for m in paths.MODES])
+    todo = [planned for planned in suites if planned.key not in state.done]
+    progress.begin(machine, suites, todo, estimate, environments.building_s(asvs))
+    if not args.ipex:
+        also = plan.only_ipex(known, args.bench, args.quick)
+        progress.say(environments.offer(also, mode, machine))
     if state.done:
         progress.say(
             f"going on where the last run stopped: {len(state.done)} of {len(suites)} suites are "
@@ -172,7 +169,7 @@ def main(args: argparse.Namespace) -> int:
         "CPUTRAIN_MODEL_CAP": str(int(args.model_cap * 1e6)),
     }
     state.save()
-    sweep = Sweep(asv, suites, rounds, state, progress, env, promise)
+    sweep = Sweep(asvs, suites, rounds, state, progress, env, promise)
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         sweep.stop()
@@ -188,6 +185,7 @@ def main(args: argparse.Namespace) -> int:
         for line in safekeeping.mend(asv.results, asv.copies):
             progress.say(line)
         prepare.everything(asv, suites, args.offline, progress)
+        environments.ipex_or_not(asvs, args.offline, progress)
         left_out = sweep.run(until, estimate)
         prepare.measure_peak(machine, asv.python(), prepare.runnable(suites), progress, again=True)
     finally:

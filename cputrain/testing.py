@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cputrain import asvenv, paths, record
+from cputrain import asvenv, paths, record, stacks
 from cputrain.errors import RunError
 from cputrain.paths import PROJECT
 
@@ -17,6 +17,8 @@ TOOLS_ONLY = ("analysis", "report", "results", "sweep")
 """Folders of tests/ that need the tools of venv/; all others run on the measured stack."""
 BOTH = ("machine", "libraries")
 """Folders of which a part needs the tools, and a part torch."""
+OF_IPEX = "tests/engines/ipex"
+"""Needs IPEX's environment, where that is built; skipped elsewhere."""
 
 
 def _pip(python: Path | str, words: list[str]) -> None:
@@ -40,7 +42,8 @@ def main(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("hypothesis") is None:
         print("installing what the tests need into venv/", flush=True)
         _pip(sys.executable, ["--editable", f"{PROJECT}[tools,test]"])
-    asv = asvenv.Asv("full", registry.register().name)
+    machine = registry.register().name
+    asv, ipex = (asvenv.Asv("full", machine, stack) for stack in stacks.ALL)
     if not asv.is_built(record.commit()[0] or ""):
         print("asv builds its environment from requirements.txt", flush=True)
         asv.build(offline=False)
@@ -54,5 +57,8 @@ def main(args: argparse.Namespace) -> int:
     statuses = [_pytest(asv.python(), [*args.pytest, *ignored], str(beside))]
     print("tests with the tools", flush=True)
     statuses.append(_pytest(sys.executable, [*args.pytest, *tools]))
+    if ipex.python().exists():
+        print("tests on IPEX's stack", flush=True)
+        statuses.append(_pytest(ipex.python(), [*args.pytest, OF_IPEX], str(beside)))
     # 5: none of this part was selected, which is fine where the other part had some.
     return 0 if set(statuses) <= {0, 5} and 0 in statuses else 1

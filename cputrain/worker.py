@@ -16,13 +16,14 @@ import os
 import platform
 import sys
 import time
-import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
 
 from cputrain import executed, inforce, knobs, paths, proof, saved, timing  # noqa: E402
+from cputrain.answering import answer, failure  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.machine import state as machine_state  # noqa: E402
 from cputrain.machine.memory import peak_resident  # noqa: E402
@@ -31,6 +32,10 @@ from cputrain.model import flops, memory, shapes  # noqa: E402
 from cputrain.parts import SIMULATED  # noqa: E402
 from cputrain.sampling import Sampler  # noqa: E402
 from cputrain.stepper import Stepper  # noqa: E402
+
+if TYPE_CHECKING:
+    from cputrain.data.feed import Feed
+    from cputrain.engines import Engine, Weights
 
 STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first step, for the loss to fall."""
@@ -44,15 +49,13 @@ class Worker:
         self.descriptor = descriptor
         self.experiment = Experiment.from_json(request["experiment"])
         self.placement = knobs.Placement(**request["placement"])
-        self.cpus = list(self.placement.cpus)
+        self.cpus = self.all_cpus = list(self.placement.cpus)
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.first_loss: float | None = None
 
     def say(self, **message: Any) -> None:
         """Answer with one line of JSON."""
-        data = json.dumps(message).encode() + b"\n"
-        while data:
-            data = data[os.write(self.descriptor, data) :]
+        answer(self.descriptor, **message)
 
     def phase(self, name: str, what: str) -> _Phase:
         """Time a phase into the record, and tell the launcher what is going on."""
@@ -61,25 +64,8 @@ class Worker:
 
     def prepare(self) -> None:
         """Everything before the first sample; answers with the report, or raises."""
-        inforce.require([inforce.launch_mask(self.cpus, LAUNCH_MASK)])
+        self.build()
         experiment = self.experiment
-        with self.phase("import_s", "importing the engine"):
-            from cputrain import engines
-
-            engines.load(experiment.runtime.engine)
-            knobs.before_work(experiment, self.placement)
-        with self.phase("data_s", "loading data"):
-            from cputrain.data import feed
-
-            self.feed = feed.open_feed(experiment, paths.DATA, offline=self.request["offline"])
-        with self.phase("build_s", "building the model"):
-            start = self.request.get("start")
-            weights = saved.starting_weights(experiment, start and Path(start))
-            self.started_from = saved.named(start and Path(start))
-            self.engine = engines.build(experiment, weights)
-            self.initial = self.engine.weights()  # as the precision has them
-            del weights
-        self.stepper = Stepper(experiment, self.engine, self.feed)
         self.sampler = Sampler(experiment, self.placement, self.stepper, self.feed)
         if experiment.runtime.compile == "eager":
             self.first_loss = self.engine.loss(self.feed.first)
@@ -89,7 +75,7 @@ class Worker:
             ready=True,
             **report,
             readings=self.engine.readings(),
-            state=machine_state.read(self.cpus),
+            state=machine_state.read(self.all_cpus),
             phases=self.phases,
             composed=self.stepper.composed,
             started_from=self.started_from,
@@ -107,6 +93,56 @@ class Worker:
             data=self.feed.facts(),
             versions={"python": platform.python_version(), **self.engine.versions()},
         )
+
+    def build(self) -> None:
+        """Import the engine, open the data, build the model."""
+        inforce.require([inforce.launch_mask(self.cpus, LAUNCH_MASK)])
+        experiment = self.experiment
+        if experiment.runtime.engine == "native":
+            self.build_native()
+        with self.phase("import_s", "importing the engine"):
+            from cputrain import engines
+
+            engines.load(experiment.runtime.engine)
+            knobs.before_work(experiment, self.placement)
+        self.join()
+        with self.phase("data_s", "loading data"):
+            self.feed = self.open_feed()
+        with self.phase("build_s", "building the model"):
+            start = self.request.get("start")
+            weights = saved.starting_weights(experiment, start and Path(start))
+            self.started_from = saved.named(start and Path(start))
+            self.engine = self.make_engine(weights)
+            self.initial = self.engine.weights()  # as the precision has them
+            del weights
+        self.stepper = self.make_stepper()
+
+    def join(self) -> None:
+        """Meet the other processes that train the model, if there are any."""
+
+    def open_feed(self) -> Feed:
+        """The experiment's data, made first where it is not kept yet."""
+        from cputrain.data import feed
+
+        return feed.open_feed(self.experiment, paths.DATA, offline=self.request["offline"])
+
+    def make_engine(self, weights: Weights) -> Engine:
+        """The engine with these initial weights."""
+        from cputrain import engines
+
+        return engines.build(self.experiment, weights)
+
+    def make_stepper(self) -> Stepper:
+        """What trains the engine on the data."""
+        return Stepper(self.experiment, self.engine, self.feed)
+
+    def build_native(self) -> None:
+        """Build the native engine's library where nobody did so before."""
+        from cputrain.cc import build
+
+        if not build.place(self.experiment).exists():
+            with self.phase("native_build_s", "building the native engine"):
+                build.library(self.experiment)
 
     def warm_up(self) -> dict[str, Any]:
         """The first step, then more until their time is steady; then what is in force."""
@@ -141,14 +177,31 @@ class Worker:
         inforce.require(checks)
         return checks
 
+    def checked_again(self) -> dict[str, Any]:
+        """What has to be looked at again after training; replaces what `warm_up` said."""
+        if self.experiment.runtime.compile == "eager":
+            return {}
+        return {"in_force": [check.to_json() for check in self.in_force()]}  # recompiled?
+
     def sample(self) -> None:
         """One sample; answers with it."""
         from cputrain import gates
 
         self.say(phase="training")
-        sample = self.sampler.take()
+        sample = self.take()
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
-        self.say(**sample, **peak_memory(), **self.so_far())
+        self.say(**sample, **self.peak_memory(), **self.so_far())
+
+    def take(self) -> dict[str, Any]:
+        """The sample."""
+        return self.sampler.take()
+
+    def peak_memory(self) -> dict[str, Any]:
+        """The most that was held so far: training's, asked before proofs and saving."""
+        try:
+            return {"peak_rss_bytes": peak_resident()}
+        except Unknown as unknown:
+            return {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
 
     def so_far(self) -> dict[str, Any]:
         """What a record holds at any time."""
@@ -166,14 +219,12 @@ class Worker:
 
     def finish(self) -> None:
         """Prove that the model trained, save it, answer."""
-        report = {}
         if self.experiment.runtime.jit_state != "steady":
             self.phases["first_step_s"] = self.stepper.training_s
             self.say(phase="training on, so that there is something to prove")
             self.stepper.train(STEPS_AFTER_FIRST)
         self.say(phase="proving that the model trained")
-        if self.experiment.runtime.compile != "eager":  # recompiled meanwhile?
-            report["in_force"] = [check.to_json() for check in self.in_force()]
+        report = self.checked_again()
         weights = self.engine.weights()
         trained = proof.trained(
             self.experiment, self.engine, self.feed.first, self.initial, weights, self.start_loss
@@ -197,14 +248,6 @@ class Worker:
         )
 
 
-def peak_memory() -> dict[str, Any]:
-    """The most that this process has held so far: training's, asked before proofs and saving."""
-    try:
-        return {"peak_rss_bytes": peak_resident()}
-    except Unknown as unknown:
-        return {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
-
-
 class _Phase:
     def __init__(self, phases: dict[str, float], name: str) -> None:
         self._phases, self._name = phases, name
@@ -216,7 +259,8 @@ class _Phase:
         self._phases[self._name] = time.perf_counter() - self._start
 
 
-def _serve(worker: Worker) -> None:
+def serve(worker: Worker) -> None:
+    """Do what the launcher says, until it has the worker finish."""
     worker.prepare()
     for line in sys.stdin:
         if json.loads(line)["do"] == "sample":
@@ -226,35 +270,40 @@ def _serve(worker: Worker) -> None:
             return
 
 
-def _is_memory(error: BaseException) -> bool:
-    text = str(error).lower()
-    return isinstance(error, MemoryError) or "can't allocate memory" in text
+def begin(descriptor: int) -> None:
+    """What a worker does first: whatever it starts shall not hold its answers open."""
+    os.set_inheritable(descriptor, False)
+    faulthandler.enable()
+    # Were memory to run out, the kernel should end this process and not asv.
+    Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def main() -> int:
     """Serve one request; 1 where it failed, which the launcher has been told."""
     descriptor = int(sys.argv[1])
-    os.set_inheritable(descriptor, False)
-    faulthandler.enable()
-    # Were memory to run out, the kernel should end this process and not asv.
-    Path("/proc/self/oom_score_adj").write_text("1000")
+    begin(descriptor)
     line = sys.stdin.readline()
     if not line:
         return 1
     worker = Worker(json.loads(line), descriptor)
     try:
-        _serve(worker)
+        serve(worker)
     except Exception as error:
-        traceback.print_exc()
-        status = "out of memory" if _is_memory(error) else "failed"
-        first_line = str(error).strip().split("\n")[0]
-        worker.say(failed=status, reason=f"{type(error).__name__}: {first_line}")
+        worker.say(**failure(error))
         return 1
     return 0
 
 
-if __name__ == "__main__":
-    status = main()
+def leave(run: Callable[[], int]) -> None:
+    """Run, and end this process with its status.
+
+    Taking torch down in good order costs half a second and nobody needs it.
+    """
+    status = run()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # taking torch down in good order costs half a second and nobody needs it
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    leave(main)

@@ -23,6 +23,7 @@ def test_run_is_the_verb_where_none_is_given(words, verb):
         (["--budget", "nan"], "above 0"),
         (["--bench", "("], "not a regular expression"),
         (["--model-cap", "inf"], "above 0"),
+        (["engines", "--seed", "x"], "'x'"),
         (["measure"], "invalid choice"),
         (["list", "--quick"], "unrecognized"),
     ],
@@ -40,7 +41,8 @@ def test_help_names_every_verb(capsys):
     assert caught.value.code == 0
     shown = capsys.readouterr().out
     assert all(
-        v in shown for v in ("run", "list", "export", "machine", "doctor", "restore", "test")
+        v in shown
+        for v in ("run", "list", "export", "engines", "machine", "doctor", "restore", "test")
     )
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from cputrain import libraries, placement
+from cputrain.cc import programs
 from cputrain.experiment import Experiment
 from cputrain.inforce import NotInForce, require
 from cputrain.knobs import inductor
@@ -132,9 +133,9 @@ def test_a_clang_without_openmp_s_header_is_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CONDA_PREFIX", "")
     monkeypatch.setattr(libraries, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
-    inductor.openmp_header.cache_clear()
+    programs.has_own_header.cache_clear()
     try:
         reason = inductor.InductorCompiler().why_not(asking("clang++"))
         assert "omp.h" in reason and "libomp-dev" in reason
     finally:
-        inductor.openmp_header.cache_clear()
+        programs.has_own_header.cache_clear()

@@ -17,6 +17,7 @@ from cputrain.knobs import matmul
 from cputrain.launch import CellFailed
 
 NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+NATIVE = NUMPY.but(engine="native")
 KNOB = matmul.Matmul()
 SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 4, "samples": 1, "warm_up_steps": 4}
 
@@ -53,6 +54,33 @@ def test_numpy_is_told_where_its_library_is(name, stand_in):
     assert env.items() >= expected.items()
     if platform.machine() in matmul.X86 or name != "mkl":
         assert KNOB.why_not(asked) is None
+
+
+@pytest.mark.parametrize("name", ["openblas", "mkl"])
+def test_the_native_engine_s_library_has_one_thread_for_each_of_its_own(name, stand_in):
+    asked = NATIVE.but(matmul_backend=name, threads=2)
+    env = placement.environment(asked, placement.place(asked))
+    assert env[matmul.VARIABLE] == str(stand_in) and env["OMP_NUM_THREADS"] == "2"
+    assert env[f"{name.upper()}_NUM_THREADS"] == "1"
+    assert (env.get("MKL_THREADING_LAYER") == "SEQUENTIAL") == (name == "mkl")
+
+
+def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch):
+    asked = NATIVE.but(matmul_backend="mkl")
+    monkeypatch.setenv(matmul.VARIABLE, str(stand_in))
+    path = str(stand_in.resolve())
+    pool = {"filepath": path, "threading_layer": "sequential"}
+    right = {"blas": {"path": path, "threads": 1}, "threadpools": [pool]}
+    require(KNOB.checks(asked, None, right))
+    lies = (
+        {"blas": {"path": path, "threads": 2}},
+        {"blas": None},
+        {"threadpools": [pool | {"threading_layer": "gnu"}]},
+        {"threadpools": []},
+    )
+    for lie in lies:
+        with pytest.raises(NotInForce, match=r"asked for .*, found "):
+            require(KNOB.checks(asked, None, right | lie))
 
 
 def test_torch_has_its_libraries_built_in():
@@ -135,8 +163,12 @@ def test_a_real_worker_of_each_value(value, own_root):
     about = " ".join(check["name"] for check in record["in_force"])
     assert ("products of a step" if engine == "torch" else "matrix products by library") in about
     assert record["evidence"]["products_by_library"][library] >= 12
+    if library == "own":
+        assert record["readings"]["blas"] is None
+        return
     assert library in record["readings"]["blas"]["name"] or value == "torch-onednn"
-    assert record["readings"]["blas"]["threads"] == record["placement"]["threads"]
+    threads = 1 if engine == "native" else record["placement"]["threads"]
+    assert record["readings"]["blas"]["threads"] == threads
 
 
 def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):

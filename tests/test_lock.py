@@ -1,4 +1,5 @@
 import os
+import socket
 import subprocess
 import sys
 
@@ -31,3 +32,13 @@ def test_a_killed_sweep_leaves_the_machine_free():
     first.kill()
     first.wait()
     lock.hold(ADDRESS).close()
+
+
+def test_asking_never_waits_however_many_have_asked():
+    other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with other:
+        other.bind(ADDRESS + "-full")
+        other.listen(0)
+        for _ in range(3):
+            with pytest.raises(UsageError, match="another sweep is running"):
+                lock.hold(ADDRESS + "-full")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from cputrain import plan
+from cputrain import listing, plan
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import n_params
 from cputrain.presets import PRESETS
@@ -131,7 +131,7 @@ def test_discovery_needs_the_standard_library_only():
 
 
 def test_the_list_is_short_and_complete(capsys):
-    plan.main(None)
+    listing.main(None)
     printed = capsys.readouterr().out
     suites = plan.discover()
     for planned in suites:

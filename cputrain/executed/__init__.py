@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cputrain import multiplied
-from cputrain.executed import jax_, native_, torch_
+from cputrain.executed import ipex_, jax_, native_, torch_
 from cputrain.experiment import Experiment
 from cputrain.inforce import Check
 
 BY_ENGINE: dict[str, Callable[[Experiment, dict[str, Any]], list[Check]]] = {
     "torch": torch_.checks,
-    "ipex": torch_.checks,
+    "ipex": ipex_.checks,
     "jax": jax_.checks,
     "native": native_.checks,
 }

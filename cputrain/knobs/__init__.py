@@ -11,25 +11,39 @@ from typing import TYPE_CHECKING, Any
 from cputrain.knobs.affinity import CpuAffinity
 from cputrain.knobs.allocator import Allocator
 from cputrain.knobs.clocked import Clocked
+from cputrain.knobs.compiler import NativeCompiler
 from cputrain.knobs.huge_pages import HugePages
 from cputrain.knobs.inductor import InductorCompiler
 from cputrain.knobs.instructions import Instructions
+from cputrain.knobs.jax_cache import JaxCache
+from cputrain.knobs.jax_threads import JaxThreads
 from cputrain.knobs.knob import Knob as Knob
 from cputrain.knobs.knob import Placement as Placement
 from cputrain.knobs.matmul import Matmul
 from cputrain.knobs.numa import Numa
 from cputrain.knobs.omp_runtime import OmpRuntime
+from cputrain.knobs.omp_schedule import OmpSchedule
 from cputrain.knobs.pinning import Pinning
 from cputrain.knobs.torch_threads import TorchThreads
 from cputrain.knobs.waiting import Waiting
+from cputrain.knobs.xla import Xla
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
     from cputrain.inforce import Check
 
 KNOBS: tuple[Knob, ...] = (
-    *(CpuAffinity(), Numa(), Pinning(), OmpRuntime(), Waiting(), TorchThreads()),
-    *(Matmul(), InductorCompiler(), Instructions(), Allocator(), HugePages(), Clocked()),
+    *(CpuAffinity(), Numa(), Pinning(), OmpRuntime(), OmpSchedule(), Waiting(), TorchThreads()),
+    *(JaxThreads(), JaxCache(), Xla()),
+    *(
+        Matmul(),
+        NativeCompiler(),
+        InductorCompiler(),
+        Instructions(),
+        Allocator(),
+        HugePages(),
+        Clocked(),
+    ),
 )
 
 

@@ -96,13 +96,17 @@ class Instructions(Knob):
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         level = experiment.system.instruction_set
-        if level == NATIVE:
+        if level == NATIVE or experiment.runtime.engine == "jax":  # whose code `xla` looks at
             return []
-        if experiment.runtime.engine == "torch":
+        if experiment.runtime.engine in ("torch", "ipex"):
             return in_force(level, readings["instruction_sets"])
         pools = [pool for pool in readings["threadpools"] if pool["internal_api"] == "openblas"]
-        said = {"numpy": readings["simd"], "openblas": [pool["architecture"] for pool in pools]}
-        return in_force(level, said | _chosen())
+        said = {"openblas": [pool["architecture"] for pool in pools]}
+        if experiment.runtime.engine != "native":
+            return in_force(level, {"numpy": readings["simd"]} | said | _chosen())
+        # The vectors of its own code are counted by the knob of its compiler.
+        chosen = experiment.runtime.matmul_backend
+        return in_force(level, {"openblas": said, "mkl": _chosen()}.get(chosen, {}))
 
 
 def in_force(level: str, said: dict[str, Any]) -> list[Check]:
@@ -111,7 +115,7 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
     A library that does not say what it uses passes, and its check tells that it is silent.
 
     Args:
-        said: by library: `aten`, `onednn`, `mkl` and `mkl_mode` (one text, None for silent),
+        said: by library: `aten`, `onednn`, `ipex`, `mkl` and `mkl_mode` (a text, None for silent),
             `openblas` (of each), `numpy` (the features that it found and may use).
     """
     from cputrain.inforce import Check
@@ -124,6 +128,8 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
             cap.onednn,
             lambda found: found.removeprefix("Intel ") == cap.onednn,
         ),
+        "ipex": ("instructions of IPEX's loops", cap.aten, lambda found: found == cap.aten),
+        "ipex_onednn": ("instructions of IPEX's oneDNN", cap.onednn, lambda f: f == cap.onednn),
         "openblas": (
             "kernels of OpenBLAS",
             cap.openblas,

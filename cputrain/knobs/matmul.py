@@ -17,22 +17,29 @@ if TYPE_CHECKING:
     from cputrain.experiment import Experiment
 
 VARIABLE = "CPUTRAIN_MATMUL_LIBRARY"
-"""Tells the NumPy engine where the library is."""
+"""Tells the NumPy engine and the native one where the library is."""
 X86 = ("x86_64", "AMD64", "i686")
 MKL_LAYERS = {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"}
 """GNU's OpenMP follows OMP_NUM_THREADS, which MKL's layer of TBB threads does not; LP64 has
 whole numbers of 32 bits."""
+ALONE = {
+    "openblas": {"OPENBLAS_NUM_THREADS": "1"},
+    "mkl": {"MKL_NUM_THREADS": "1", **MKL_LAYERS, "MKL_THREADING_LAYER": "SEQUENTIAL"},
+}
+"""For the native engine, whose own OpenMP threads each call the library."""
+BY_HAND = ("numpy", "native")
+"""Engines that call one library for every product."""
 PRIVATE = "torch.ops.mkldnn._linear_pointwise"
 """torch's way to oneDNN; its description is in MENTIONED."""
 MENTIONED = "_meta_registrations.py"
 
 
 class Matmul(Knob):
-    """Which library multiplies matrices: for torch MKL or oneDNN, for NumPy OpenBLAS too.
+    """Which library multiplies matrices: for torch MKL or oneDNN, for NumPy and our C others.
 
     torch: the linear layers of the blocks; the head and attention stay in the library that torch
-    was built with. NumPy: every product. In force by what the libraries themselves print of one
-    step outside the clock (`cputrain.multiplied`), and here by their files and threads.
+    was built with. NumPy, native: every product. In force by what the libraries themselves print
+    of one step outside the clock (`cputrain.multiplied`), and here by their files and threads.
     """
 
     def why_not(self, experiment: Experiment) -> str | None:
@@ -43,30 +50,45 @@ class Matmul(Knob):
             return f"MKL is for x86 processors only, and this is {machine}"
         if backend == "default":
             return None
-        if runtime.engine == "numpy":
+        if runtime.engine in BY_HAND:
             return libraries.why_not(backend)
         return _why_not_onednn() if backend == "onednn" else None
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
         """The library's path, and MKL's layers."""
         runtime = experiment.runtime
-        if runtime.engine != "numpy" or runtime.matmul_backend == "default":
+        if runtime.engine not in BY_HAND or runtime.matmul_backend == "default":
             return {}
         path = {VARIABLE: str(libraries.find(runtime.matmul_backend))}
+        if runtime.engine == "native":
+            return path | ALONE[runtime.matmul_backend]
         return path | (MKL_LAYERS if runtime.matmul_backend == "mkl" else {})
 
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        """NumPy's library: its file, and what makes MKL's threads."""
+        """The library's file, its own threads, and what makes MKL's."""
         runtime, blas = experiment.runtime, readings.get("blas") or {}
-        if runtime.engine != "numpy" or runtime.matmul_backend == "default":
+        if runtime.engine not in BY_HAND or runtime.matmul_backend == "default":
             return []
         path = os.path.realpath(os.environ.get(VARIABLE, ""))
         found = [same("library of matrix products", path, blas.get("path"))]
+        native = runtime.engine == "native"
+        if native:
+            found.append(same("threads of the library itself", 1, blas.get("threads")))
         if runtime.matmul_backend == "mkl":
-            found.append(same("MKL's threading layer", "gnu", blas.get("threading")))
+            layer = layer_of(path, readings) if native else blas.get("threading")
+            found.append(same("MKL's threading layer", "sequential" if native else "gnu", layer))
         return found
+
+
+def layer_of(path: str, readings: dict[str, Any]) -> str | None:
+    """What makes the threads of the library at `path`, as threadpoolctl tells; None for nothing."""
+    for pool in readings.get("threadpools") or []:
+        if os.path.realpath(pool["filepath"]) == path:
+            layer: str | None = pool.get("threading_layer")
+            return layer
+    return None
 
 
 @functools.cache

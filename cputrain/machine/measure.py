@@ -27,7 +27,7 @@ SECONDS = {"fp32": 3.0, "bf16": 1.2, "int8": 1.2, "bandwidth": 0.8}
 LEAST = 0.04
 """Seconds below which nothing is worth measuring."""
 
-LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "threadpoolctl", "torchao")
+LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "optax", "threadpoolctl", "torchao")
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,16 @@ def available_memory(root: Path = reading.ROOT) -> int:
     return min([meminfo(root, "MemAvailable"), *_cgroup_rooms(root)])
 
 
-def peak_resident(root: Path = reading.ROOT) -> int:
-    """Bytes of this process's resident memory at their most, since its program was started.
+def peak_resident(root: Path = reading.ROOT, process: int | str = "self") -> int:
+    """Bytes of a process's resident memory at their most, since its program was started.
 
     Not getrusage's ru_maxrss: that survives exec, so a worker would start with what its
     launcher held when it forked (getrusage(2)).
 
     Raises:
-        reading.Unknown: /proc/self/status does not say.
+        reading.Unknown: its file in /proc does not say.
     """
-    return _kilobytes(root, "/proc/self/status", "VmHWM")
+    return _kilobytes(root, f"/proc/{process}/status", "VmHWM")
 
 
 def meminfo(root: Path, field: str) -> int:

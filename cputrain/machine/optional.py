@@ -41,16 +41,17 @@ def _library(name: str, used: str) -> Piece:
 
 
 PIECES = (
-    _library("libiomp5", "OmpRuntime libiomp5, InductorCompiler clang++"),
-    _library("mkl", "MatmulBackend numpy-mkl"),
-    _library("openblas", "MatmulBackend numpy-openblas"),
+    _library("libiomp5", "OmpRuntime libiomp5, InductorCompiler clang++, Compiler clang"),
+    _library("mkl", "MatmulBackend numpy-mkl and native-mkl"),
+    _library("openblas", "MatmulBackend numpy-openblas and native-openblas"),
     _library("onednn", "MatmulBackend numpy-onednn"),
     _library("jemalloc", "Allocator jemalloc"),
     _library("tcmalloc", "Allocator tcmalloc"),
     _library("mimalloc", "Allocator mimalloc"),
     Piece("numactl", "NumaPolicy", "numactl", "numactl"),
+    Piece("gcc", "all of our own C: Framework native, Compiler gcc", "gcc", "gcc"),
     Piece("g++", "torch.compile's inductor", "g++", "gcc-c++"),
-    Piece("clang++", "InductorCompiler clang++", "clang", "clang"),
+    Piece("clang++", "InductorCompiler clang++, Compiler clang", "clang", "clang"),
 )
 
 

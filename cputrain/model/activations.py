@@ -15,7 +15,7 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "relu": lambda F, x: F.relu(x),
     "silu": lambda F, x: F.silu(x),
     "swiglu": lambda F, x, gate: F.silu(gate) * x,
-    "relu2": lambda F, x: F.relu(x).square(),
+    "relu2": lambda F, x: F.relu(x) ** 2,
 }
 """Name -> function of (F, x), or of (F, x, gate) where it is gated (Shazeer 2020)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from cputrain.experiment import Experiment
+from cputrain.model import native
 
 KEY_BLOCK = 512
 """Keys that torch's fused CPU kernel takes at a time (ATen/native/cpu/FlashAttentionKernel.cpp)."""
@@ -14,18 +15,29 @@ def pairs(experiment: Experiment) -> int:
     """(query, key) pairs that one head computes for one sequence, as executed.
 
     The formula of causal attention, T (T + 1) / 2, is what nobody executes: by hand all T^2 are,
-    and the fused kernel skips keys by whole blocks only. Windows of W are folded: local
-    attention is full attention over T / W blocks; with sliding attention the queries of a block
-    meet its own keys and, but for the first block, those of the block before it under a mask,
-    which skips nothing.
+    and the fused kernel and the native engine skip keys by whole blocks only. Windows of W are
+    folded: local attention is full attention over T / W blocks; with sliding attention the
+    queries of a block meet its own keys and, but for the first block, those of the block before
+    it under a mask, which skips nothing.
     """
     model, length = experiment.model, experiment.training.seq_len
+    if experiment.runtime.engine == "native":
+        return native.pairs(length)
     window = model.window or length
-    skips = experiment.runtime.attention_backend == "sdpa" and model.architecture != "bert"
+    skips = has_fused_kernel(experiment) and model.architecture != "bert"
     alone = _causal(window) if skips else window**2
     if model.attention == "sliding":
         return alone + (length - window) * 2 * window
     return length // window * alone
+
+
+def has_fused_kernel(experiment: Experiment) -> bool:
+    """Whether one kernel does all of attention: torch's, which ipex has too.
+
+    jax.nn.dot_product_attention is products, mask and softmax one by one on a CPU (jax 0.10.2).
+    """
+    runtime = experiment.runtime
+    return runtime.attention_backend == "sdpa" and runtime.engine in ("torch", "ipex")
 
 
 def _causal(length: int) -> int:
@@ -42,9 +54,9 @@ def attention_flops(experiment: Experiment) -> tuple[int, int]:
     """FLOP of one block for one sequence: forward pass, backward pass.
 
     Keys and values that several heads share (GQA) are multiplied once for each head. By hand
-    there are 2 products forward and 4 backward; the fused kernel computes the scores again in
-    the backward pass: 2 and 5.
+    and in JAX there are 2 products forward and 4 backward; torch's fused kernel computes the
+    scores again in the backward pass: 2 and 5.
     """
     model = experiment.model
     product = 2 * pairs(experiment) * model.n_head * model.d_head
-    return 2 * product, (4 if experiment.runtime.attention_backend == "manual" else 5) * product
+    return 2 * product, (5 if has_fused_kernel(experiment) else 4) * product

@@ -59,8 +59,7 @@ def flops_per_step(experiment: Experiment) -> Flops:
             by_type[kind] += work * times
             matmul += work * times
     attention = _mixing(experiment)
-    is_scan = experiment.model.architecture == "ssm"
-    by_type["fp32" if is_scan else TYPES.get(experiment.training.precision, "fp32")] += attention
+    by_type.update(_of_mixing(experiment, attention))
     return Flops(matmul, attention, _formula(experiment), {k: n for k, n in by_type.items() if n})
 
 
@@ -71,7 +70,8 @@ def _types(experiment: Experiment, name: str) -> tuple[str, str, str]:
     if name.startswith("h.") and name.endswith(".weight") and precision in INT8:
         forward, by_input, by_weight = ("int8" if is_int8 else usual for is_int8 in INT8[precision])
         return forward, by_input, by_weight
-    return usual, usual, usual
+    # XLA makes fp32 of bf16 factors that it turns before it multiplies them (jax 0.10.2).
+    return usual, usual, "fp32" if experiment.runtime.engine == "jax" else usual
 
 
 def shares(experiment: Experiment) -> dict[str, float]:
@@ -95,6 +95,25 @@ def _mixing(experiment: Experiment) -> int:
     if training.objective != "forward" and training.fine_tuning != "head":
         work += backward + (forward if training.activation_checkpointing else 0)
     return work * model.n_layer * training.batch_size * training.grad_accum
+
+
+def _of_mixing(experiment: Experiment, work: int) -> dict[str, int]:
+    """`work` of products of tokens with tokens by the type of number that is multiplied.
+
+    In JAX all factors are turned and fp32, but those of dot_product_attention's scores forward.
+    """
+    kind = TYPES.get(experiment.training.precision, "fp32")
+    if experiment.model.architecture == "ssm" or kind == "fp32":
+        return {"fp32": work}
+    if experiment.runtime.engine != "jax":
+        return {kind: work}
+    model, training = experiment.model, experiment.training
+    scores = 0
+    if experiment.runtime.attention_backend == "sdpa":
+        runs = 2 if training.activation_checkpointing else 1
+        scores = runs * mixing.mixing_flops(experiment)[0] // 2
+        scores *= model.n_layer * training.batch_size * training.grad_accum
+    return {kind: scores, "fp32": work - scores}
 
 
 def _formula(experiment: Experiment) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cputrain.experiment import Experiment
 from cputrain.model.activations import is_gated
-from cputrain.model.attention_flops import pairs
+from cputrain.model.attention_flops import has_fused_kernel, pairs
 from cputrain.model.mixing import COUNTS
 
 
@@ -39,10 +39,11 @@ def attention_numbers(experiment: Experiment) -> int:
         found += tokens * (query + shared)
     if model.attention == "sliding":  # keys and values beside those of the block before
         found += tokens * (query + 4 * shared)
-    if experiment.runtime.attention_backend == "manual":
+    if not has_fused_kernel(experiment):
         found += tokens * (query + 2 * shared)
         # With dropout: the weights, the mask, and what it leaves of them.
-        found += pair_numbers(experiment) * (3 if model.dropout else 1)
+        each = 3 if model.dropout else 2 if experiment.runtime.engine == "jax" else 1
+        found += pair_numbers(experiment) * each
     return found
 
 

@@ -9,8 +9,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from cputrain import shares
 from cputrain.experiment import Experiment
+from cputrain.model import native
 from cputrain.model.activations import is_gated
+from cputrain.model.attention_flops import has_fused_kernel
 from cputrain.model.kept import block_numbers, pair_numbers
 from cputrain.model.shapes import n_params, n_trained, trained, weight_shapes
 from cputrain.rules import WITH_ATTENTION
@@ -26,7 +29,8 @@ class Memory:
     Attributes:
         parameters: the weights, and the initial ones as float32, kept to prove that they moved;
             rounded or cast copies of them where the precision makes some.
-        gradients: one for each trained parameter; more where the optimizer's kernel copies them.
+        gradients: one for each trained parameter; more where the optimizer's kernel copies them,
+            or DDP collects them.
         optimizer: its state; see `state_bytes`.
         activations: what the backward pass needs of one micro-batch, and the largest temporaries.
         buffers: masks and tables of positions.
@@ -51,13 +55,15 @@ class Memory:
 FRAMEWORK = {
     "torch": 360_000_000,
     "numpy": 75_000_000,
-    "jax": 250_000_000,
+    "jax": 300_000_000,
     "native": 75_000_000,
-    "ipex": 500_000_000,
+    "ipex": 820_000_000,
 }
 """Resident bytes of a worker with its imports, data and profiler, by engine."""
 COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000, "xla": 100_000_000}
 """Resident bytes more, by torch.compile's backend."""
+TORCHRUN = 240_000_000
+"""Resident bytes of torchrun's own process."""
 TORCHAO = 50_000_000
 """Resident bytes more with a precision of torchao's."""
 
@@ -68,8 +74,15 @@ ROUNDED = ("q8", "bitnet", "bitnet_torchao")
 def memory_bytes(experiment: Experiment) -> Memory:
     """Estimated peak memory of a worker: good to refuse what cannot fit, not to plan by the byte.
 
-    What the engines keep is counted; the constants were measured (torch 2.13, NumPy 2.4).
+    What the engines keep is counted; the constants were measured (torch 2.13, NumPy 2.4). Of
+    several processes it is the sum, shared libraries counted in each, and torchrun's own.
     """
+    if (processes := experiment.system.processes) is not None:
+        one = memory_bytes(shares.of_one(experiment, processes))
+        all_of_them = {part: processes * size for part, size in dataclasses.asdict(one).items()}
+        all_of_them["gradients"] *= 2  # DDP's buckets
+        all_of_them["framework"] += TORCHRUN
+        return Memory(**all_of_them)
     training, runtime = experiment.training, experiment.runtime
     trains = training.objective != "forward"
     framework = FRAMEWORK[runtime.engine] + COMPILER[runtime.compile]
@@ -127,7 +140,9 @@ def _activations(experiment: Experiment) -> int:
     kept, pairs = block_numbers(experiment), pair_numbers(experiment)
     attends = model.architecture in WITH_ATTENTION
     by_hand = attends and runtime.attention_backend == "manual"
-    if runtime.engine in ("numpy", "native"):
+    if runtime.engine == "native":
+        return native.activation_numbers(experiment) * FLOAT
+    if runtime.engine == "numpy":
         used = tokens * (model.vocab_size + 7 * width + model.hidden) + pairs
         return (model.n_layer * kept + used) * FLOAT
     blocks = model.n_layer * kept
@@ -137,7 +152,7 @@ def _activations(experiment: Experiment) -> int:
     # Inside a block: the hidden layer and its gradients; by hand scores and theirs.
     gates = 2 if is_gated(model.activation) else 1
     used = tokens * 4 * (width + gates * model.hidden) if attends else kept // 2
-    used += 2 * pairs if by_hand else 0
+    used += (6 if runtime.engine == "jax" else 2) * pairs if by_hand else 0
     used *= 2 if training.precision in ROUNDED else 1
     size = {"bf16": 2.0, "mixed": 2.5}.get(training.precision, float(FLOAT))
     # Logits, their logarithms and gradients are float32 in every precision.
@@ -153,9 +168,9 @@ def _activations(experiment: Experiment) -> int:
 def _buffers(experiment: Experiment) -> int:
     """Masks and tables, which all blocks share."""
     model, length = experiment.model, experiment.training.seq_len
-    if model.architecture not in WITH_ATTENTION:
+    if model.architecture not in WITH_ATTENTION or experiment.runtime.engine == "native":
         return 0
-    by_hand = experiment.runtime.attention_backend == "manual"
+    by_hand = not has_fused_kernel(experiment)
     window = model.window or length
     found = window**2 if by_hand and model.architecture != "bert" else 0
     if model.attention == "sliding" and window < length:

@@ -56,11 +56,16 @@ LAST = {
 def _is_left_out(experiment: Experiment, name: str) -> bool:
     """Whether recomputing stops before this layer, as nothing is kept of what follows it.
 
-    torch.utils.checkpoint stops once it has every tensor that the backward pass asks for.
+    torch.utils.checkpoint stops once it has every tensor that the backward pass asks for. XLA
+    leaves out whatever no result needs.
     """
+    if experiment.runtime.engine == "jax":
+        return name.endswith("mlp.proj.weight")
     # Dropout keeps its mask, an int8 layer what it has rounded itself; and oneDNN's layer is a
     # function whose tensors are kept once it has run.
-    by_function = experiment.runtime.matmul_backend == "onednn"
-    if experiment.model.dropout or experiment.training.precision in INT8 or by_function:
+    runtime, precision = experiment.runtime, experiment.training.precision
+    packed = runtime.auto_kernel_selection or precision == "bf16"  # by IPEX, for oneDNN
+    by_function = runtime.matmul_backend == "onednn" or (runtime.engine == "ipex" and packed)
+    if experiment.model.dropout or precision in INT8 or by_function:
         return False
     return name.split(".", 2)[2] == LAST.get(experiment.model.architecture)

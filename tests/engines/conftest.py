@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from cputrain.cc import programs
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.experiment import Experiment
 
@@ -24,12 +25,14 @@ def small():
     return SMALL
 
 
-@pytest.fixture(params=["torch-sdpa", "torch-manual", "numpy-manual"])
+@pytest.fixture(params=["torch-sdpa", "torch-manual", "numpy-manual", "native-manual"])
 def each(request):
     """The small experiment on every engine and attention."""
     engine, attention = request.param.split("-")
     if engine == "torch":
         pytest.importorskip("torch")
+    if engine == "native" and not programs.is_here("gcc"):
+        pytest.skip("gcc is not installed")
     return SMALL.but(engine=engine, attention_backend=attention)
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from cputrain.cc import programs
 from cputrain.experiment import Experiment
 from cputrain.model.memory import memory_bytes
 
@@ -48,11 +49,15 @@ print(peak_resident())
         {"n_embd": 1024, "n_head": 16, "seq_len": 64, "optimizer": "sgd", "grad_accum": 2},
         {"batch_size": 16, "fine_tuning": "lora", "n_layer": 2},
         {"engine": "numpy", "attention_backend": "manual", "batch_size": 8},
+        {"engine": "native", "attention_backend": "manual", "batch_size": 8},
+        {"engine": "native", "attention_backend": "manual", "seq_len": 2048, "n_layer": 2},
     ],
     ids=str,
 )
 def test_estimate_is_near_the_peak(changes):
-    if changes.get("engine") != "numpy":
+    if changes.get("engine") == "native" and not programs.is_here("gcc"):
+        pytest.skip("gcc is not installed")
+    if "engine" not in changes:
         pytest.importorskip("torch")
     experiment = Experiment().but(**changes)
     words = [sys.executable, "-c", CHILD, json.dumps(experiment.to_json())]

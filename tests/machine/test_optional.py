@@ -34,8 +34,8 @@ def at_once(root, kind):
 
 
 EXE = Path("/proc/self/exe").read_bytes()[:20]
-DEBIAN = "libjemalloc2 libtcmalloc-minimal4 numactl g++ clang"
-FEDORA = "jemalloc gperftools-libs numactl gcc-c++ clang"
+DEBIAN = "libjemalloc2 libtcmalloc-minimal4 numactl gcc g++ clang"
+FEDORA = "jemalloc gperftools-libs numactl gcc gcc-c++ clang"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,8 @@ def test_what_is_there_is_in_one_line_with_its_folder(nothing, tree, monkeypatch
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     (first, *others) = optional.findings(tree.root)
     assert first.level == "ok"
-    assert f"jemalloc in {tree.root}/usr/lib64; numactl, g++, clang++ in /usr/bin" in first.what
+    programs = "numactl, gcc, g++, clang++ in /usr/bin"
+    assert f"jemalloc in {tree.root}/usr/lib64; {programs}" in first.what
     assert not {"jemalloc", "g++"} & {f.what.split()[0] for f in others}
 
 

@@ -1,0 +1,3 @@
+"""The JAX engine."""
+
+from cputrain.engines.jax_.engine import build as build

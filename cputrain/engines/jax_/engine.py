@@ -1,0 +1,201 @@
+"""JAX: the whole step is one program that XLA compiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+from cputrain.data.batches import IGNORE
+from cputrain.engines import EngineError, check_weights
+from cputrain.engines.jax_ import evidence, optimizers
+from cputrain.engines.jax_.layers import Parameters
+from cputrain.engines.jax_.steps import Steps
+from cputrain.experiment import Experiment
+from cputrain.model.bf16 import excused
+from cputrain.model.shapes import weight_shapes
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Weights
+
+
+class JaxEngine:
+    """See `cputrain.engines.Engine`. Threads are as many as the CPUs in the affinity mask.
+
+    Random numbers are drawn by the seed and the number of the micro-batch, so looking (`loss`,
+    `gradients`, `evidence`) takes none. Nothing is compiled before it is asked for: the first
+    step compiles the step alone.
+    """
+
+    name = "jax"
+
+    def __init__(self, experiment: Experiment, weights: Weights) -> None:
+        self._experiment = experiment
+        self._numbers = jnp.bfloat16 if experiment.training.precision == "bf16" else jnp.float32
+        self._excused = excused(experiment, weights)
+        self._steps = Steps(experiment)
+        self._weights: Parameters = {}
+        self.load_weights(weights)
+        # From zeros of NumPy's: JAX would compile a program for each shape.
+        empty = jax.eval_shape(self._steps.optimizer.init, self._weights)
+        self._state = jax.tree.map(_zeros, empty)
+        self._sum: Parameters | None = None
+        self._drawn = 0
+
+    @property
+    def compiled(self) -> dict[str, jax.stages.Compiled]:
+        """The programs compiled so far, by name: see `Steps`."""
+        return self._steps.compiled
+
+    def train_step(self, *batches: Batch) -> float:
+        """One optimizer step; the first one compiles it."""
+        if self._sum is not None:
+            raise EngineError("a whole step with gradients left over: update comes before")
+        arrays = self._stacked(batches)
+        self._weights, self._state, loss = self._steps.run(
+            "step", self._weights, self._state, *arrays
+        )
+        self._drawn += len(batches)
+        return float(loss)
+
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients add up in one place."""
+        self._sum, loss = self._accumulated(batch, share, self._sum)
+        self._drawn += 1
+        return float(loss)
+
+    def update(self) -> None:
+        """The optimizer's step on the sum.
+
+        Raises:
+            EngineError: nothing was accumulated.
+        """
+        if self._sum is None:
+            raise EngineError("update without gradients: accumulate some before")
+        self._weights, self._state = self._steps.run(
+            "update", self._weights, self._state, self._sum
+        )
+        self._sum = None
+
+    def synchronize(self) -> None:
+        """Wait for weights, state and sums."""
+        jax.block_until_ready((self._weights, self._state, self._sum))
+
+    def loss(self, batch: Batch) -> float:
+        """The loss without dropout."""
+        arrays = self._arrays(batch)
+        if self._experiment.model.dropout:
+            return float(self._steps.run("loss", self._weights, *self._arrays(batch)))
+        # With the gradients, which the proof of training wants too: one program less to compile.
+        return float(self._accumulated(batch, 1.0, None)[1])
+
+    def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
+        """The gradients, as the next step would have them."""
+        return _copies(self._accumulated(batch, 1.0, None)[0])
+
+    def _accumulated(
+        self, batch: Batch, share: float, total: Parameters | None
+    ) -> tuple[Parameters, Array]:
+        if total is None:
+            total = jax.tree.map(_zeros, self._weights)
+        arrays = (np.float32(share), *self._arrays(batch))
+        result: tuple[Parameters, Array] = self._steps.run(
+            "accumulate", self._weights, total, *arrays
+        )
+        return result
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Copies of the weights, float32 in every precision."""
+        return _copies(self._weights)
+
+    def load_weights(self, weights: Weights) -> None:
+        """Copies of `weights` in place of the present ones."""
+        check_weights(weight_shapes(self._experiment), weights)
+        self._weights = {
+            name: _placed(weights[name].astype(self._numbers))
+            for name in weight_shapes(self._experiment)
+        }
+
+    @property
+    def steps_done(self) -> int:
+        """The least of optax's counters."""
+        return min(int(count) for count in optimizers.counters(self._state))
+
+    def state_bytes(self) -> int:
+        """Bytes of the optimizer's state."""
+        return optimizers.state_bytes(self._state)
+
+    def excused(self) -> dict[str, str]:
+        """Weights that bf16 lets stand still, with the reason."""
+        return dict(self._excused)
+
+    def versions(self) -> dict[str, str]:
+        """JAX, its compiler's library, optax and NumPy."""
+        import jaxlib
+
+        return {
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.__version__,
+            "optax": optax.__version__,
+            "numpy": np.__version__,
+        }
+
+    def readings(self) -> dict[str, Any]:
+        """What JAX reports, and the options that its programs are compiled with."""
+        return {**evidence.readings(), "compiler_options": self._steps.options}
+
+    def evidence(self, batch: Batch) -> dict[str, Any]:
+        """What the program executes that a step is, read from XLA's own text of it.
+
+        Where micro-batches are timed one by one, that is the program of one of them.
+        """
+        if not self.compiled.keys() & {"step", "accumulate"}:
+            many = self._experiment.training.grad_accum
+            self._steps.compile("step", self._weights, self._state, *self._stacked([batch] * many))
+        name = "step" if "step" in self.compiled else "accumulate"
+        return evidence.look(self.compiled[name])
+
+    def _stacked(self, batches: Any) -> tuple[Any, ...]:
+        ids, targets, number = zip(*(self._arrays(batch) for batch in batches), strict=True)
+        return np.stack(ids), np.stack(targets), number[0]
+
+    def _arrays(self, batch: Batch) -> tuple[Any, ...]:
+        """Ids and targets, int32 [B, T], and the number of the micro-batch.
+
+        Raises:
+            EngineError: another shape than the experiment's, or ids without a row: JAX itself
+                would take the nearest one.
+        """
+        training, rows = self._experiment.training, self._experiment.model.vocab_size
+        shape = (training.batch_size, training.seq_len)
+        if batch.inputs.shape != shape or batch.targets.shape != shape:
+            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
+        for ids in (batch.inputs, batch.targets[batch.targets != IGNORE]):
+            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
+                raise EngineError(f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}")
+        ids, targets = (x.astype(np.int32) for x in (batch.inputs, batch.targets))
+        return ids, targets, np.uint32(self._drawn)
+
+
+def _placed(array: np.ndarray) -> Array:
+    """A copy of JAX's own, whose memory it may write over."""
+    return jax.device_put(array, may_alias=False)
+
+
+def _zeros(like: Any) -> Array:
+    return _placed(np.zeros(like.shape, like.dtype))
+
+
+def _copies(arrays: Parameters) -> dict[str, np.ndarray]:
+    """Float32 copies. Views would keep JAX from writing over what they look at."""
+    return {name: np.array(x, np.float32) for name, x in arrays.items()}
+
+
+def build(experiment: Experiment, weights: Weights) -> JaxEngine:
+    """The engine of this experiment; see `cputrain.engines.build`."""
+    return JaxEngine(experiment, weights)

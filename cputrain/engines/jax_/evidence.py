@@ -1,0 +1,143 @@
+"""What a compiled training step executes, read from the program that XLA made of it."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from typing import Any
+
+import jax
+
+from cputrain.engines.jax_ import programs
+from cputrain.engines.jax_.hlo import Instruction, Module, parse
+from cputrain.engines.jax_.hlo_products import library, products
+from cputrain.machine import threads
+
+NO_WORK = ("parameter", "constant", "bitcast", "tuple", "get-tuple-element")
+"""Instructions that compute and copy nothing."""
+FUSED_ATTENTION = ("BTNH,BSNH->BNTS", "BNTS,BSNH->BTNH")
+"""In the paths of the two products of jax.nn.dot_product_attention, and of what follows them."""
+AGAIN = "rematted_computation"
+"""In the paths of what jax.checkpoint computes again."""
+RANDOM = re.compile(r"threefry|random_bits|_bernoulli|_uniform|rng_bit_generator")
+FEATURES = re.compile(rb"\+64bit[\w.+,\-]*")
+VECTORS = re.compile(r"\+((?:sse|avx|fma|f16c|amx)[\w.\-]*)")
+
+
+def readings() -> dict[str, Any]:
+    """What JAX reports: its devices and flags, and the threads of XLA's pool, which is there.
+
+    "pool_threads" is 0 before the first device is used.
+    """
+    return {
+        "devices": [str(device) for device in jax.devices()],
+        "pool_threads": len(threads.named(threads.XLA_POOL)),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+    }
+
+
+def look(compiled: jax.stages.Compiled) -> dict[str, Any]:
+    """What one run of the compiled step executes.
+
+    Returns:
+        ops: instructions that run, by their HLO names; in a loop's body, once.
+        loops: those of which XLA writes the code; "loops_of_several" of them do more than one
+            operation, as do "calls_of_several" of what libraries execute.
+        products: matrix products by library (`hlo_products.Product.library`).
+        numbers: products by the numbers that are multiplied (`hlo_products.Product.numbers`).
+        fused_attention: instructions that come from jax.nn.dot_product_attention; some
+            products lose their paths, so they do not tell how many calls there are.
+        computed_again: products that jax.checkpoint computes again.
+        random: operations of JAX's generator of random numbers.
+        donated: numbers that are written over the step's inputs, and "not_donated" the shapes
+            of results that take new memory, without single numbers.
+        program: its function's name, and how often that was compiled and found in JAX's cache
+            (`programs.counted`).
+        target: the vector instructions that XLA's compiler was allowed; empty where it does
+            not say.
+    """
+    module = parse(compiled.as_text())
+    found, name = products(module), module.name.removeprefix("jit_")
+    return {
+        "ops": dict(Counter(one.opcode for one in _running(module))),
+        **_loops(module),
+        "products": dict(Counter(product.library for product in found)),
+        "numbers": dict(Counter(product.numbers for product in found)),
+        "fused_attention": _fused_attention(module),
+        "computed_again": sum(AGAIN in product.op_name for product in found),
+        "random": _random(module),
+        **_donated(module),
+        "program": {"name": name, **programs.counted(name)},
+        "target": _target(),
+    }
+
+
+def _running(module: Module) -> list[Instruction]:
+    return [
+        one
+        for computation in module.executed()
+        for one in computation.instructions.values()
+        if one.opcode not in NO_WORK
+    ]
+
+
+def _loops(module: Module) -> dict[str, int]:
+    found = {"loops": 0, "loops_of_several": 0, "calls_of_several": 0}
+    for one in _running(module):
+        if one.opcode != "fusion":
+            continue
+        inside = module.computations[one.called[0]].instructions.values()
+        several = sum(inner.opcode not in NO_WORK for inner in inside) > 1
+        if library(one) == "xla":
+            found["loops"] += 1
+            found["loops_of_several"] += several
+        else:
+            found["calls_of_several"] += several
+    return found
+
+
+def _working(module: Module) -> list[Instruction]:
+    """Fused ones too, which are in no running computation."""
+    return [
+        one
+        for computation in module.computations.values()
+        for one in computation.instructions.values()
+        if one.opcode not in NO_WORK
+    ]
+
+
+def _fused_attention(module: Module) -> int:
+    return sum(any(mark in one.op_name for mark in FUSED_ATTENTION) for one in _working(module))
+
+
+def _random(module: Module) -> int:
+    return sum(
+        one.opcode.startswith("rng") or RANDOM.search(one.op_name) is not None
+        for one in _working(module)
+    )
+
+
+def _donated(module: Module) -> dict[str, Any]:
+    sizes = [(numbers, shape, math.prod(shape)) for numbers, shape in module.outputs()]
+    return {
+        "donated": sum(sizes[place][2] for place in module.aliases),
+        "not_donated": [
+            f"{numbers}{list(shape)}"
+            for place, (numbers, shape, size) in enumerate(sizes)
+            if place not in module.aliases and size > 1
+        ],
+    }
+
+
+def _target() -> list[str]:
+    """From an executable as XLA writes it to disk, where it stands to be held against a CPU.
+
+    All of a process have the same. The step's own cannot be written: its temporary numbers lie
+    in several blocks (`steps.OPTIONS`).
+    """
+    small = jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((), "float32")).compile()
+    executable = small.runtime_executable()
+    told = FEATURES.search(executable.serialize()) if executable is not None else None
+    return VECTORS.findall(told[0].decode()) if told else []

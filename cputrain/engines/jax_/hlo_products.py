@@ -1,0 +1,107 @@
+"""The matrix products of a compiled program: who multiplies them, and numbers of which type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cputrain.engines.jax_.hlo import Computation, Instruction, Module
+
+UNCHANGED = ("bitcast", "convert", "copy", "reshape", "transpose")
+"""Instructions that pass on the numbers of their one operand, if need be in another type."""
+LIBRARIES = {"__ynn": "ynnpack", "__xnn": "xnnpack", "__onednn": "onednn"}
+"""By how the kinds of their fusions begin."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product: the library, the numbers of its factors, and where it comes from.
+
+    Attributes:
+        library: ynnpack; onednn (as a call of its own); xla (XLA chooses: Eigen with oneDNN's
+            kernels, or loops of its own).
+        numbers: such as "f32", or "bf16 as f32": rounded to bf16, multiplied as f32.
+        op_name: the JAX operation's path.
+    """
+
+    library: str
+    numbers: str
+    op_name: str
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A computation and, where that is a fusion's, the fusion and the place of that."""
+
+    computation: Computation
+    caller: Instruction | None = None
+    outer: _Place | None = None
+
+
+def products(module: Module) -> list[Product]:
+    """Every product of the program; one in a loop's body counts once."""
+    return [
+        Product(name, _of_factors(module, place, one), one.op_name)
+        for place, one, name in _dots(module)
+    ]
+
+
+def library(fusion: Instruction) -> str:
+    """Who executes a fusion; "xla" writes the code itself."""
+    found = (name for mark, name in LIBRARIES.items() if f'"{mark}' in fusion.attributes)
+    return next(found, "xla")
+
+
+def _dots(module: Module) -> Iterator[tuple[_Place, Instruction, str]]:
+    for computation in module.executed():
+        place = _Place(computation)
+        for one in computation.instructions.values():
+            if one.opcode == "dot":
+                yield place, one, "xla"
+            elif one.opcode == "custom-call" and "__onednn$matmul" in one.attributes:
+                yield place, one, "onednn"
+            elif one.opcode == "fusion":
+                inner = _Place(module.computations[one.called[0]], one, place)
+                for dot in inner.computation.instructions.values():
+                    if dot.opcode == "dot":
+                        yield inner, dot, library(one)
+
+
+def _of_factors(module: Module, place: _Place, product: Instruction) -> str:
+    found = []
+    for name in product.operands[:2]:
+        taken = place.computation.instructions[name].numbers
+        original = _original(module, place, name)
+        found.append(taken if original == taken else f"{original} as {taken}")
+    return " x ".join(dict.fromkeys(found))
+
+
+def _original(module: Module, place: _Place, name: str) -> str:
+    """The type that the numbers `name` had before they were only moved and made f32."""
+    one = place.computation.instructions[name]
+    if one.numbers != "f32":
+        return one.numbers
+    if one.opcode in UNCHANGED:
+        return _original(module, place, one.operands[0])
+    if one.opcode == "parameter" and place.caller is not None and place.outer is not None:
+        number = place.computation.parameter(name)
+        return _original(module, place.outer, place.caller.operands[number])
+    if one.opcode == "fusion":
+        inner = _Place(module.computations[one.called[0]], one, place)
+        return _original(module, inner, inner.computation.root)
+    if one.opcode == "get-tuple-element":
+        return _of_tuple(module, place, one)
+    return one.numbers
+
+
+def _of_tuple(module: Module, place: _Place, part: Instruction) -> str:
+    """As `_original`, where a fusion has several results and `part` is one of them."""
+    whole = place.computation.instructions[part.operands[0]]
+    if whole.opcode != "fusion":
+        return part.numbers
+    inner = _Place(module.computations[whole.called[0]], whole, place)
+    root = inner.computation.instructions[inner.computation.root]
+    if root.opcode != "tuple":
+        return part.numbers
+    number = int(part.attributes.partition("index=")[2].partition(",")[0])
+    return _original(module, inner, root.operands[number])

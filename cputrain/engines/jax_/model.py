@@ -1,0 +1,91 @@
+"""The GPT and its loss as a function of the weights."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from cputrain.data.batches import IGNORE
+from cputrain.engines.jax_ import activations
+from cputrain.engines.jax_.attention import Attention
+from cputrain.engines.jax_.layers import Parameters, drop, linear, norm
+from cputrain.experiment import Experiment
+from cputrain.model.activations import is_gated
+import os
+BAR=int(os.environ.get("BAR","1"))
+
+class Gpt:
+    """The baseline's GPT decoder: pre-norm, learned positions, tied or untied head."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._model, self._training = experiment.model, experiment.training
+        self._attention = Attention(experiment)
+        self._is_gated = is_gated(experiment.model.activation)
+        mixed = experiment.training.precision == "mixed"
+        self._products = jnp.bfloat16 if mixed else None
+
+    def states(self, weights: Parameters, x, key: Array | None) -> Array:
+        """Final hidden states [rows, C] from the embedded tokens [B, T, C]."""
+        model = self._model
+        keys = None if key is None else jax.random.split(key, 1 + model.n_layer)
+        x = (x + weights["wpe"]).reshape(-1, model.n_embd)
+        x = drop(x, model.dropout, None if keys is None else keys[0])
+        run = self._block
+        if self._training.activation_checkpointing:
+            run = jax.checkpoint(run)
+        for i in range(model.n_layer):
+            prefix = f"h.{i}."
+            own = {
+                name.removeprefix(prefix): weight
+                for name, weight in weights.items()
+                if name.startswith(prefix)
+            }
+            if BAR: x = lax.optimization_barrier(x)
+            x = run(own, x, None if keys is None else keys[1 + i])
+        if BAR: x = lax.optimization_barrier(x)
+        return norm(x, weights["ln_f.weight"], weights["ln_f.bias"])
+
+    def _block(self, own: Parameters, x: Array, key: Array | None) -> Array:
+        keys = [None] * 3 if key is None else list(jax.random.split(key, 3))
+        x = x + drop(self._mixed(own, x, keys[0]), self._model.dropout, keys[1])
+        if BAR: x = lax.optimization_barrier(x)
+        return x + drop(self._mlp(own, x), self._model.dropout, keys[2])
+
+    def _mixed(self, own: Parameters, x: Array, key: Array | None) -> Array:
+        model, training = self._model, self._training
+        qkv = self._linear(own, "attn.qkv", norm(x, own["ln_1.weight"], own["ln_1.bias"]))
+        inner, shared = model.n_head * model.d_head, model.kv_heads * model.d_head
+        parts = jnp.split(qkv, (inner, inner + shared), axis=1)
+        shape = (training.batch_size, training.seq_len, -1, model.d_head)
+        y = self._attention(*(part.reshape(shape) for part in parts), key)
+        return self._linear(own, "attn.proj", y.reshape(-1, inner)).astype(x.dtype)
+
+    def _mlp(self, own: Parameters, x: Array) -> Array:
+        hidden = self._linear(own, "mlp.fc", norm(x, own["ln_2.weight"], own["ln_2.bias"]))
+        arguments = jnp.split(hidden, 2, axis=1) if self._is_gated else (hidden,)
+        after = activations.apply(self._model.activation, *arguments)
+        return self._linear(own, "mlp.proj", after).astype(x.dtype)
+
+    def _linear(self, own: Parameters, name: str, x: Array) -> Array:
+        x = x if self._products is None else x.astype(self._products)
+        return linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
+
+    def loss(self, weights: Parameters, x: Array, targets: Array, key: Array | None) -> Array:
+        x = self.states(weights, x, key)
+        if self._products is not None:
+            x = x.astype(self._products)
+        logits = linear(x, weights["wte" if self._model.tied else "head.weight"])
+        return cross_entropy(logits.astype(jnp.float32), targets.reshape(-1))
+
+
+def cross_entropy(logits: Array, targets: Array) -> Array:
+    """Mean cross-entropy in nats over the targets that are not IGNORE; NaN if there are none.
+    """
+    counted = targets != IGNORE
+    places = lax.broadcasted_iota(targets.dtype, logits.shape, 1)
+    picked = jnp.where(places == targets[:, None], logits, 0).sum(axis=1)
+    lost = jax.nn.logsumexp(logits, axis=1) - picked
+    return jnp.where(counted, lost, 0).sum() / counted.sum()

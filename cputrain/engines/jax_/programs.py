@@ -1,0 +1,45 @@
+"""What JAX compiled in this process, and what of it came from its cache on disk.
+
+Importing this starts the count, so it has to be imported before anything is compiled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import jax.monitoring
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+OUTCOMES = {
+    "/jax/compilation_cache/cache_hits": "hits",
+    "/jax/compilation_cache/cache_misses": "misses",
+}
+"""Each comes before the COMPILED of its program; neither where no cache is used."""
+_by_program: dict[str, Counter[str]] = {}
+_last: list[str] = []
+
+
+def counted(name: str) -> dict[str, int]:
+    """Of the function `name`, jitted: "hits" and "misses" of the cache, "compiled" in all.
+
+    A hit is in "compiled" too. All are 0 for a program that was never compiled.
+    """
+    found = _by_program.get(f"jit({name})", Counter())
+    return {key: found[key] for key in ("compiled", "hits", "misses")}
+
+
+def _event(event: str, **_: str | int) -> None:
+    if event in OUTCOMES:
+        _last.append(OUTCOMES[event])
+
+
+def _duration(event: str, seconds: float, **about: str | int) -> None:
+    if event == COMPILED:
+        counts = _by_program.setdefault(str(about.get("fun_name")), Counter())
+        counts["compiled"] += 1
+        counts.update(_last)
+        _last.clear()
+
+
+jax.monitoring.register_event_listener(_event)
+jax.monitoring.register_event_duration_secs_listener(_duration)

@@ -1,0 +1,89 @@
+"""The vector instructions of code that this process wrote into its own memory; x86 only.
+
+Compilers in the process put their code where it can be executed and belongs to no file: LLVM's,
+which XLA has, without leave to write there again, xbyak's, which oneDNN writes its kernels with,
+with it. Disassembled by objdump of binutils. Standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from cputrain.machine import reading
+from cputrain.machine.reading import Unknown
+from cputrain.machine.vectors import PROGRAM
+
+KINDS = {"r-xp": "xla", "rwxp": "onednn"}
+"""Who wrote a mapping, in a process that has jaxlib, by its permissions."""
+AVX512 = re.compile(r"%zmm|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b")
+"""Registers that only instructions of AVX-512 have; Intel SDM, volume 1, chapter 15."""
+AVX = re.compile(r"\tv\w+ .*%[xy]mm")
+SSE = re.compile(r"%xmm")
+
+
+def vectors(root: Path = reading.ROOT) -> dict[str, dict[str, int]]:
+    """How many instructions on vector registers there are: by writer, then by "avx512" and so on.
+
+    A scalar in a vector register counts, as a compiler without AVX writes those otherwise too.
+
+    Raises:
+        Unknown: objdump is not here or fails, or the mappings cannot be read.
+    """
+    found: dict[str, Counter[str]] = {}
+    for writer, code in mappings(root):
+        found.setdefault(writer, Counter()).update(kinds(disassembled(code)))
+    return {writer: dict(counted) for writer, counted in found.items()}
+
+
+def mappings(root: Path = reading.ROOT) -> list[tuple[str, bytes]]:
+    """The writer and the bytes of each executable mapping that belongs to no file.
+
+    Raises:
+        Unknown: they cannot be read.
+    """
+    found = []
+    lines = reading.text(root, "/proc/self/maps").splitlines()
+    try:
+        with (root / "proc/self/mem").open("rb") as memory:
+            for fields in map(str.split, lines):
+                if len(fields) == 5 and fields[1] in KINDS:
+                    start, end = (int(address, 16) for address in fields[0].split("-"))
+                    memory.seek(start)
+                    found.append((KINDS[fields[1]], memory.read(end - start)))
+    except OSError as error:
+        raise Unknown(f"/proc/self/mem: {error.strerror}") from error
+    return found
+
+
+def kinds(listing: str) -> dict[str, int]:
+    """The instructions of a listing on vector registers, by what they need of the CPU."""
+    found: Counter[str] = Counter()
+    for line in listing.splitlines():
+        if "mm" not in line and "%k" not in line:
+            continue
+        if AVX512.search(line):
+            found["avx512"] += 1
+        elif AVX.search(line):
+            found["avx"] += 1
+        elif SSE.search(line):
+            found["sse"] += 1
+    return dict(found)
+
+
+def disassembled(code: bytes) -> str:
+    """What objdump makes of the bytes. Raises Unknown."""
+    with tempfile.NamedTemporaryFile(prefix="cputrain-code-") as file:
+        file.write(code)
+        file.flush()
+        words = [PROGRAM, "-D", "-b", "binary", "-m", "i386:x86-64", "--no-show-raw-insn"]
+        try:
+            done = subprocess.run([*words, file.name], capture_output=True, text=True)
+        except FileNotFoundError:
+            raise Unknown(f"{PROGRAM} is not installed") from None
+    if done.returncode:
+        raise Unknown((done.stderr.splitlines() or [f"{PROGRAM} failed"])[0])
+    return done.stdout

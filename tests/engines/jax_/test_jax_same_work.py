@@ -1,0 +1,111 @@
+"""JAX against the NumPy reference: losses over 10 steps, gradients, every variant."""
+
+import numpy as np
+import pytest
+
+from cputrain import engines
+from cputrain.data.batches import IGNORE, Batch
+from cputrain.experiment import Experiment
+from cputrain.model.initial import initial_weights
+from cputrain.model.shapes import weight_shapes
+
+pytest.importorskip("jax")
+
+JAX = Experiment().but(engine="jax", compile="xla")
+SHAPES = {
+    "baseline": {},
+    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
+    "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
+}
+SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 4, "seq_len": 24, "batch_size": 2}
+VARIANTS = {
+    "two key heads": {"n_kv_head": 2},
+    "local, two key heads": {"attention": "local", "window": 6, "n_kv_head": 2},
+    "sliding, two key heads": {"attention": "sliding", "window": 6, "n_kv_head": 2},
+}
+OTHERS = {
+    "one key head, wide": {"head_dim": 24, "n_kv_head": 1},
+    "a window of all": {"attention": "sliding", "window": 24},
+    "untied, gated": {"tied": False, "mlp_ratio": 2, "activation": "swiglu"},
+    "computed again": {"activation_checkpointing": True},
+}
+CASES = [
+    *((v, a) for v in VARIANTS for a in ("sdpa", "manual")),
+    *((o, "manual") for o in OTHERS),
+]
+
+
+def pair(experiment):
+    weights = initial_weights(experiment)
+    plain = {"engine": "numpy", "compile": "eager", "attention_backend": "manual"}
+    reference = experiment.but(**plain, activation_checkpointing=False)
+    return engines.build(experiment, weights), engines.build(reference, weights)
+
+
+def gradients_agree(found, expected, most=1e-4):
+    """To `most` of each tensor's largest entry; later gradients are of weights that differ."""
+    assert found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        largest = max(np.abs(gradient).max(), 1e-8)
+        assert np.abs(found[name] - gradient).max() <= most * largest, name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ten_losses_and_the_gradients_agree(shape, batch_of):
+    attention = "manual" if shape == "odd" else "sdpa"
+    experiment = JAX.but(**SHAPES[shape], attention_backend=attention)
+    mine, reference = pair(experiment)
+    ignored = min(5, experiment.training.seq_len - 1)
+    batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(10)]
+    found = mine.gradients(batches[0])
+    assert found.keys() == weight_shapes(experiment).keys()
+    gradients_agree(found, reference.gradients(batches[0]))
+    for batch in batches:
+        assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
+    assert mine.steps_done == reference.steps_done == 10
+
+
+@pytest.mark.parametrize(("variant", "attention"), CASES)
+def test_a_variant_agrees(variant, attention, batch_of):
+    changes = SMALL | (VARIANTS | OTHERS)[variant] | {"attention_backend": attention}
+    mine, reference = pair(JAX.but(**changes))
+    batch = batch_of(JAX.but(**changes))
+    gradients_agree(mine.gradients(batch), reference.gradients(batch))
+    assert mine.loss(batch) == pytest.approx(reference.loss(batch), rel=1e-5)
+
+
+@pytest.mark.parametrize("way", ["one program", "one by one"])
+def test_accumulated_steps_agree(way, batch_of):
+    experiment = JAX.but(**{**SMALL, "batch_size": 1}, grad_accum=3, lr_warmup_steps=2)
+    mine, reference = pair(experiment)
+    for step in range(3):
+        batches = [batch_of(experiment, seed=step * 3 + i, ignored=i) for i in range(3)]
+        if way == "one by one":
+            found = sum(mine.accumulate(batch, 1 / 3) for batch in batches) / 3
+            mine.update()
+        else:
+            found = mine.train_step(*batches)
+        assert found == pytest.approx(reference.train_step(*batches), rel=1e-3)
+    gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
+    assert mine.steps_done == reference.steps_done == 3
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "manual"])
+@pytest.mark.parametrize("window", [{}, {"attention": "sliding", "window": 6}])
+def test_a_position_sees_its_window_and_nothing_that_comes_later(attention, window, batch_of):
+    experiment = JAX.but(**SMALL | window, attention_backend=attention)
+    mine = engines.build(experiment, initial_weights(experiment))
+    batch = batch_of(experiment, ignored=0)
+    targets = np.full_like(batch.targets, IGNORE)
+    targets[:, 13] = batch.targets[:, 13]
+    before = mine.loss(Batch(batch.inputs, targets))
+
+    def changed(place):
+        inputs = batch.inputs.copy()
+        inputs[:, place] = (inputs[:, place] + 1) % 257
+        return mine.loss(Batch(inputs, targets)) != pytest.approx(before, rel=1e-6)
+
+    assert not any(changed(place) for place in range(14, 24))
+    seen = range(8, 14) if window else range(14)
+    assert [place for place in range(14) if changed(place)] == list(seen)

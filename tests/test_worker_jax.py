@@ -1,0 +1,64 @@
+"""Real workers on JAX: each setting is in force there, and a launcher that lies is found."""
+
+import pytest
+
+pytest.importorskip("jax")
+
+from test_worker_kinds import run
+
+from cputrain import launch, placement
+from cputrain.experiment import Experiment
+from cputrain.launch import CellFailed
+
+SMALL = Experiment().but(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
+SMALL = SMALL.but(steps=4, samples=1, warm_up_steps=4)
+
+
+def found_in(record):
+    assert record["status"] == "ok" and all(check["ok"] for check in record["in_force"])
+    return {check["name"]: check["found"] for check in record["in_force"]}
+
+
+def lie(monkeypatch, **changed):
+    """Workers get these variables instead of the experiment's; None is none."""
+    honest = launch.environment
+
+    def lying(experiment, placed):
+        env = honest(experiment, placed) | changed
+        return {name: value for name, value in env.items() if value is not None}
+
+    monkeypatch.setattr(launch, "environment", lying)
+
+
+def test_one_thread_and_a_cap_are_in_force(own_root):
+    experiment = SMALL.but(threads=1, instruction_set="baseline")
+    if reason := placement.why_not(experiment):
+        pytest.skip(reason)
+    record = run(experiment)
+    found = found_in(record)
+    assert found["threads of XLA's pool"] == 1 == record["samples"][0]["busy"]["found"]
+    assert found["instructions above baseline in the code of XLA"].startswith("0 of ")
+
+
+def test_a_worker_without_the_flags_is_found(own_root, monkeypatch):
+    lie(monkeypatch, XLA_FLAGS=None)
+    with pytest.raises(CellFailed, match="loops of several operations: asked for 0, found"):
+        run(SMALL.but(fusion=False))
+
+
+def test_a_worker_with_more_threads_is_found(own_root, monkeypatch):
+    lie(monkeypatch, NPROC="3")
+    with pytest.raises(CellFailed, match="threads of XLA's pool: asked for 1, found 3"):
+        run(SMALL.but(threads=1))
+
+
+def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, monkeypatch):
+    monkeypatch.setattr(placement, "COMPILED", own_root / "compiled")
+    warm = run(SMALL.but(steps=1, jit_state="warm"))
+    assert warm["evidence"]["program"] == {"name": "step", "compiled": 1, "hits": 1, "misses": 0}
+    assert found_in(warm)["step from the cache of compiled code"] == 1
+    (sample,) = warm["samples"]
+    assert sample["step_s"] == [pytest.approx(warm["phases"]["first_step_s"], rel=0.2)]
+    lie(monkeypatch, JAX_ENABLE_COMPILATION_CACHE="false")
+    with pytest.raises(CellFailed, match="although there is a cache: asked for 1, found 0"):
+        run(SMALL.but(steps=1, jit_state="cold"))
