@@ -25,15 +25,16 @@ def small():
     return SMALL
 
 
-@pytest.fixture(params=["torch-sdpa", "torch-manual", "numpy-manual", "native-manual"])
+@pytest.fixture(params=["torch-sdpa", "torch-manual", "numpy-manual", "native-manual", "jax-sdpa"])
 def each(request):
     """The small experiment on every engine and attention."""
     engine, attention = request.param.split("-")
-    if engine == "torch":
-        pytest.importorskip("torch")
+    if engine in ("torch", "jax"):
+        pytest.importorskip(engine)
     if engine == "native" and not programs.is_here("gcc"):
         pytest.skip("gcc is not installed")
-    return SMALL.but(engine=engine, attention_backend=attention)
+    compiler = "xla" if engine == "jax" else "eager"
+    return SMALL.but(engine=engine, compile=compiler, attention_backend=attention)
 
 
 @pytest.fixture

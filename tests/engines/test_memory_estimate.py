@@ -49,6 +49,8 @@ print(peak_resident())
         {"n_embd": 1024, "n_head": 16, "seq_len": 64, "optimizer": "sgd", "grad_accum": 2},
         {"batch_size": 16, "fine_tuning": "lora", "n_layer": 2},
         {"engine": "numpy", "attention_backend": "manual", "batch_size": 8},
+        {"engine": "jax", "compile": "xla", "batch_size": 8, "activation_checkpointing": True},
+        {"engine": "jax", "compile": "xla", "seq_len": 2048, "n_layer": 2},
         {"engine": "native", "attention_backend": "manual", "batch_size": 8},
         {"engine": "native", "attention_backend": "manual", "seq_len": 2048, "n_layer": 2},
     ],

@@ -42,6 +42,8 @@ def apply(name: str, *arguments: Array) -> Array:
     try:
         result: Any = ACTIVATIONS[name](_Functions(), *arguments)
     except AttributeError as error:
-        reason = f"activation = {name!r}: its line in model/activations.py is not JAX's too: {error}"
+        reason = (
+            f"activation = {name!r}: its line in model/activations.py is not JAX's too: {error}"
+        )
         raise EngineError(reason) from error
     return result

@@ -10,8 +10,8 @@ import numpy as np
 from jax import Array
 
 from cputrain.engines.jax_ import windows
-from cputrain.engines.jax_.layers import drop
-from cputrain.engines.jax_.products import by_rows, product
+from cputrain.engines.jax_.dropout import factors
+from cputrain.engines.jax_.weighted import weighted
 from cputrain.experiment import Experiment
 
 
@@ -42,8 +42,8 @@ class Attention:
         if window is None:
             return self._mix(q, k, v, key)
         if self._is_local:
-            parts = (windows.fold(part, window) for part in (q, k, v))
-            return self._mix(*parts, key).reshape(q.shape)
+            folded = [windows.fold(part, window) for part in (q, k, v)]
+            return self._mix(folded[0], folded[1], folded[2], key).reshape(q.shape)
         keys = (None, None) if key is None else tuple(jax.random.split(key))
         first = self._mix(q[:, :window], k[:, :window], v[:, :window], keys[0])
         k, v = windows.with_previous(k, window), windows.with_previous(v, window)
@@ -69,7 +69,7 @@ def manual(
 
     q [N, Q, n_head, d], k and v [N, K, kv_heads, d] -> [N, Q, n_head, d]. The query heads that
     share keys are rows of one matrix, so no keys are repeated. `hidden` [Q, K] is true where a
-    query may not see a key. Softmax in float32.
+    query may not see a key.
     """
     n, length, heads, d_head = q.shape
     shared = k.shape[2]
@@ -77,9 +77,9 @@ def manual(
     rows = q.reshape(n, length, shared, group, d_head).transpose(0, 2, 3, 1, 4)
     rows = (rows * (1 / math.sqrt(d_head))).reshape(n, shared, group * length, d_head)
     keys, values = k.transpose(0, 2, 1, 3), v.transpose(0, 2, 1, 3)
-    scores = by_rows(rows, keys)
-    scores = scores.reshape(n, shared, group, length, -1).astype(jnp.float32)
-    weights = jax.nn.softmax(jnp.where(hidden, -jnp.inf, scores), axis=-1).astype(q.dtype)
-    weights = drop(weights, dropout, key).reshape(n, shared, group * length, -1)
-    y = product(weights, values)
+    seen = jnp.tile(~hidden, (group, 1))
+    kept = None
+    if key is not None and dropout:
+        kept = factors(key, (n, shared, *seen.shape), dropout).astype(q.dtype)
+    y = weighted(rows, keys, values, seen, kept)
     return y.reshape(n, heads, length, d_head).transpose(0, 2, 1, 3)

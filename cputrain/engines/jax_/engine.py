@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class JaxEngine:
-    """See `cputrain.engines.Engine`. Threads are as many as the CPUs in the affinity mask.
+    """See `cputrain.engines.Engine`.
 
     Random numbers are drawn by the seed and the number of the micro-batch, so looking (`loss`,
     `gradients`, `evidence`) takes none. Nothing is compiled before it is asked for: the first
@@ -88,7 +89,6 @@ class JaxEngine:
 
     def loss(self, batch: Batch) -> float:
         """The loss without dropout."""
-        arrays = self._arrays(batch)
         if self._experiment.model.dropout:
             return float(self._steps.run("loss", self._weights, *self._arrays(batch)))
         # With the gradients, which the proof of training wants too: one program less to compile.
@@ -101,13 +101,10 @@ class JaxEngine:
     def _accumulated(
         self, batch: Batch, share: float, total: Parameters | None
     ) -> tuple[Parameters, Array]:
-        if total is None:
-            total = jax.tree.map(_zeros, self._weights)
+        total = jax.tree.map(_zeros, self._weights) if total is None else total
         arrays = (np.float32(share), *self._arrays(batch))
-        result: tuple[Parameters, Array] = self._steps.run(
-            "accumulate", self._weights, total, *arrays
-        )
-        return result
+        found, loss = self._steps.run("accumulate", self._weights, total, *arrays)
+        return found, loss
 
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the weights, float32 in every precision."""
@@ -136,11 +133,9 @@ class JaxEngine:
 
     def versions(self) -> dict[str, str]:
         """JAX, its compiler's library, optax and NumPy."""
-        import jaxlib
-
         return {
             "jax": jax.__version__,
-            "jaxlib": jaxlib.__version__,
+            "jaxlib": version("jaxlib"),
             "optax": optax.__version__,
             "numpy": np.__version__,
         }
@@ -177,7 +172,9 @@ class JaxEngine:
             raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
         for ids in (batch.inputs, batch.targets[batch.targets != IGNORE]):
             if ids.size and not (ids.min() >= 0 and ids.max() < rows):
-                raise EngineError(f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}")
+                raise EngineError(
+                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
+                )
         ids, targets = (x.astype(np.int32) for x in (batch.inputs, batch.targets))
         return ids, targets, np.uint32(self._drawn)
 

@@ -1,8 +1,7 @@
-"""Linear layers, norms, dropout."""
+"""Linear layers and norms."""
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -27,12 +26,3 @@ def norm(x: Array, weight: Array, bias: Array) -> Array:
     variance = jnp.square(centred).mean(axis=-1, keepdims=True)
     normed = centred * lax.rsqrt(variance + EPS)
     return (normed * weight.astype(jnp.float32) + bias.astype(jnp.float32)).astype(x.dtype)
-
-
-def drop(x: Array, share: float, key: Array | None) -> Array:
-    """x with `share` of it dropped and the rest scaled up; x itself without a key."""
-    if key is None or not share:
-        return x
-    bits = jax.random.bits(key, x.shape, jnp.uint32)
-    kept = bits >= jnp.uint32(round(share * 2**32))
-    return jnp.where(kept, x * (1 / (1 - share)), 0).astype(x.dtype)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -11,11 +9,11 @@ from jax import Array, lax
 from cputrain.data.batches import IGNORE
 from cputrain.engines.jax_ import activations
 from cputrain.engines.jax_.attention import Attention
-from cputrain.engines.jax_.layers import Parameters, drop, linear, norm
+from cputrain.engines.jax_.dropout import drop
+from cputrain.engines.jax_.layers import Parameters, linear, norm
 from cputrain.experiment import Experiment
 from cputrain.model.activations import is_gated
-import os
-BAR=int(os.environ.get("BAR","1"))
+
 
 class Gpt:
     """The baseline's GPT decoder: pre-norm, learned positions, tied or untied head."""
@@ -27,8 +25,12 @@ class Gpt:
         mixed = experiment.training.precision == "mixed"
         self._products = jnp.bfloat16 if mixed else None
 
-    def states(self, weights: Parameters, x, key: Array | None) -> Array:
-        """Final hidden states [rows, C] from the embedded tokens [B, T, C]."""
+    def states(self, weights: Parameters, x: Array, key: Array | None) -> Array:
+        """Final hidden states [B x T, C] from the embedded tokens [B, T, C].
+
+        Args:
+            key: of dropout's random numbers; None drops nothing.
+        """
         model = self._model
         keys = None if key is None else jax.random.split(key, 1 + model.n_layer)
         x = (x + weights["wpe"]).reshape(-1, model.n_embd)
@@ -43,15 +45,16 @@ class Gpt:
                 for name, weight in weights.items()
                 if name.startswith(prefix)
             }
-            if BAR: x = lax.optimization_barrier(x)
+            # Or each norm's loop would add up all branches before it again.
+            x = lax.optimization_barrier(x)
             x = run(own, x, None if keys is None else keys[1 + i])
-        if BAR: x = lax.optimization_barrier(x)
+        x = lax.optimization_barrier(x)
         return norm(x, weights["ln_f.weight"], weights["ln_f.bias"])
 
     def _block(self, own: Parameters, x: Array, key: Array | None) -> Array:
         keys = [None] * 3 if key is None else list(jax.random.split(key, 3))
         x = x + drop(self._mixed(own, x, keys[0]), self._model.dropout, keys[1])
-        if BAR: x = lax.optimization_barrier(x)
+        x = lax.optimization_barrier(x)
         return x + drop(self._mlp(own, x), self._model.dropout, keys[2])
 
     def _mixed(self, own: Parameters, x: Array, key: Array | None) -> Array:
@@ -60,7 +63,8 @@ class Gpt:
         inner, shared = model.n_head * model.d_head, model.kv_heads * model.d_head
         parts = jnp.split(qkv, (inner, inner + shared), axis=1)
         shape = (training.batch_size, training.seq_len, -1, model.d_head)
-        y = self._attention(*(part.reshape(shape) for part in parts), key)
+        q, k, v = (part.reshape(shape) for part in parts)
+        y = self._attention(q, k, v, key)
         return self._linear(own, "attn.proj", y.reshape(-1, inner)).astype(x.dtype)
 
     def _mlp(self, own: Parameters, x: Array) -> Array:
@@ -74,6 +78,7 @@ class Gpt:
         return linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
 
     def loss(self, weights: Parameters, x: Array, targets: Array, key: Array | None) -> Array:
+        """The loss, in float32, from the embedded tokens [B, T, C] and targets [B, T]."""
         x = self.states(weights, x, key)
         if self._products is not None:
             x = x.astype(self._products)
@@ -83,6 +88,11 @@ class Gpt:
 
 def cross_entropy(logits: Array, targets: Array) -> Array:
     """Mean cross-entropy in nats over the targets that are not IGNORE; NaN if there are none.
+
+    Args:
+        logits: float32 [rows, vocabulary].
+        targets: [rows]. Compared with every place, not looked up: the gradient of a look-up is
+            a scatter into zeros of the size of the logits.
     """
     counted = targets != IGNORE
     places = lax.broadcasted_iota(targets.dtype, logits.shape, 1)

@@ -17,6 +17,7 @@ from cputrain.engines.jax_.optimizers import State
 from cputrain.engines.jax_.options import options
 from cputrain.experiment import Experiment
 
+
 class Steps:
     """Compiled programs over a model; nothing is compiled before it is first called.
 

@@ -12,12 +12,19 @@ from cputrain.model.initial import initial_weights
 
 jax = pytest.importorskip("jax")
 
-from cputrain.engines.jax_ import activations, layers, optimizers  # noqa: E402
+from cputrain.engines.jax_ import activations, dropout, optimizers  # noqa: E402
 from cputrain.engines.jax_.options import options  # noqa: E402
 
 SMALL = Experiment().but(
-    **{"engine": "jax", "compile": "xla", "n_layer": 1, "n_embd": 32, "n_head": 2},
-    **{"seq_len": 24, "batch_size": 2, "attention_backend": "manual", "optimizer_kernel": "default"},
+    engine="jax",
+    compile="xla",
+    n_layer=1,
+    n_embd=32,
+    n_head=2,
+    seq_len=24,
+    batch_size=2,
+    attention_backend="manual",
+    optimizer_kernel="default",
 )
 
 
@@ -27,10 +34,10 @@ def build(experiment):
 
 def test_dropout_drops_its_share_and_scales_up_the_rest():
     x = np.ones((400, 250), np.float32)
-    found = np.array(layers.drop(x, 0.2, jax.random.key(0, impl="rbg")))
+    found = np.array(dropout.drop(x, 0.2, jax.random.key(0, impl="rbg")))
     assert (found == 0).mean() == pytest.approx(0.2, abs=0.01)
     assert np.unique(found) == pytest.approx([0, 1.25])
-    assert layers.drop(x, 0.2, None) is x
+    assert dropout.drop(x, 0.2, None) is x
 
 
 def test_dropout_is_by_the_seed_and_looking_takes_no_random_numbers(batch_of):

@@ -15,8 +15,14 @@ from cputrain.model.initial import initial_weights
 pytest.importorskip("jax")
 
 SMALL = Experiment().but(
-    **{"engine": "jax", "compile": "xla", "n_layer": 2, "n_embd": 32, "n_head": 4, "seq_len": 64},
-    **{"batch_size": 3, "attention_backend": "manual"},
+    engine="jax",
+    compile="xla",
+    n_layer=2,
+    n_embd=32,
+    n_head=4,
+    seq_len=64,
+    batch_size=3,
+    attention_backend="manual",
 )
 DOT = re.compile(r"= (\w+)\[([\d,]*)\]\S* dot\(%?(\S+?), .*?lhs_contracting_dims=\{([\d,]*)\}")
 KNOWN = re.compile(r'known_trip_count[^}]*?"n":"(\d+)"')
