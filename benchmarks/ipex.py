@@ -4,7 +4,7 @@ from cputrain import suite
 
 
 class IpexKernels(suite.Suite):
-    """Whether IPEX may choose oneDNN's kernels, in fp32 and bf16."""
+    """Whether IPEX may choose oneDNN's kernels; in bf16 it takes them either way."""
 
     values = ("fp32", "fp32 auto", "bf16", "bf16 auto")
     name = "kernels"

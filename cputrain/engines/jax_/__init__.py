@@ -7,7 +7,7 @@ of many steps; torch 2.13's fused step took 69 to 77 ms beside it.
   temporary numbers in one block, 41 MB here, and glibc returns what is above 32 MiB to the kernel
   after every step. `options`: blocks of 32 MB (10 000 faults a step -> 0). Where the blocks are
   more than some 64 MB in all, glibc returns most of them too: at batch 8 71 000 faults, a tenth
-  of the time, which system.allocator = "glibc_thresholds" ends.
+  of the time, which system.allocator = "glibc_thresholds" halves.
 - Fused loops added up the residual stream from the embedding on, in each norm of each block.
   `model`: barriers (and 2-D arrays). XLA drops barriers early on a CPU unless told otherwise.
 - 25 copies of weights a step, made as the update writes over what a product still reads.
