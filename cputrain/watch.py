@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COMMUNICATING = ("gloo_", "pt_gloo_")
 """How the names of gloo's threads begin: one that moves bytes, two that sum them."""
+DISPATCHING = {"jax": 1}
+"""Threads of an engine beside those that compute: XLA's hands out work, and computes in turns."""
 DISTURBED_SHARE = 0.05
 """Run-queue delay over wall time from which training counts as disturbed."""
 
@@ -54,7 +56,8 @@ class Watch:
             found["communication_cpu_s"] = talked_s
         computing = {id: ns for id, ns in after.items() if id not in talking | loading}
         busy = self._busy(computing, found["wall_s"])
-        alone = placement.threads + len(loading) <= len(placement.cpus)
+        working = placement.threads + len(loading) + DISPATCHING.get(self._engine, 0)
+        alone = working <= len(placement.cpus)
         waited_s = self._waited_s(now, talking) - talked_s
         disturbed = alone and waited_s > DISTURBED_SHARE * found["wall_s"]
         found["disturbed"] = disturbed or bool(found["throttled_s"])

@@ -63,3 +63,9 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, m
     lie(monkeypatch, JAX_ENABLE_COMPILATION_CACHE="false")
     with pytest.raises(CellFailed, match="although there is a cache: asked for 1, found 0"):
         run(SMALL.but(steps=1, jit_state="cold"))
+
+
+def test_xla_s_own_threads_that_wait_for_one_another_disturb_nobody(own_root):
+    (sample,) = run(SMALL.but(cores=1))["samples"]
+    assert sample["tries"] == 1 and not sample["disturbed"]
+    assert sample["noise"]["run_queue_share"] is not None
