@@ -9,12 +9,13 @@ from typing import Any
 
 from cputrain.experiment import Experiment
 from cputrain.inforce import Check, same
+from cputrain.model.native import QUERIES
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
 ALL = "matrix products by library"
-QUERIES, KEYS = 64, 256
-"""Rows of attention's blocks in the native engine (attention.h, attention.c)."""
+KEYS = 256
+"""Keys in a block of attention's backward pass in the native engine (attention.c)."""
 NOT_LAYERS = ("spatial.weight", "conv.weight")
 """Matrices of blocks that no linear layer has: gmlp mixes positions with one, ssm neighbours."""
 
