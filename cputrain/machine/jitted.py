@@ -7,6 +7,7 @@ with it. Disassembled by objdump of binutils. Standard library only.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
@@ -42,21 +43,37 @@ def vectors(root: Path = reading.ROOT) -> dict[str, dict[str, int]]:
 def mappings(root: Path = reading.ROOT) -> list[tuple[str, bytes]]:
     """The writer and the bytes of each executable mapping that belongs to no file.
 
+    Code that is freed while this reads is left out: XLA's threads do that after a program ran.
+
     Raises:
         Unknown: they cannot be read.
     """
     found = []
-    lines = reading.text(root, "/proc/self/maps").splitlines()
     try:
-        with (root / "proc/self/mem").open("rb") as memory:
-            for fields in map(str.split, lines):
-                if len(fields) == 5 and fields[1] in KINDS:
-                    start, end = (int(address, 16) for address in fields[0].split("-"))
-                    memory.seek(start)
-                    found.append((KINDS[fields[1]], memory.read(end - start)))
+        memory = os.open(root / "proc/self/mem", os.O_RDONLY)
     except OSError as error:
         raise Unknown(f"/proc/self/mem: {error.strerror}") from error
+    try:
+        for start, end, writer in executable(root):
+            try:
+                found.append((writer, os.pread(memory, end - start, start)))
+            except OSError as error:
+                if (start, end, writer) in executable(root):
+                    raise Unknown(f"/proc/self/mem: {error.strerror}") from error
+    finally:
+        os.close(memory)
     return found
+
+
+def executable(root: Path = reading.ROOT) -> list[tuple[int, int, str]]:
+    """Start, end and writer of those mappings. Raises Unknown."""
+    lines = map(str.split, reading.text(root, "/proc/self/maps").splitlines())
+    places = [(words[0].split("-"), words[1]) for words in lines if len(words) == 5]
+    return [
+        (int(start, 16), int(end, 16), KINDS[permissions])
+        for (start, end), permissions in places
+        if permissions in KINDS
+    ]
 
 
 def kinds(listing: str) -> dict[str, int]:
