@@ -19,7 +19,10 @@ COMMUNICATING = ("gloo_", "pt_gloo_")
 DISPATCHING = {"jax": 1}
 """Threads of an engine beside those that compute: XLA's hands out work, and computes in turns."""
 DISTURBED_SHARE = 0.05
-"""Run-queue delay over wall time from which training counts as disturbed."""
+"""Run-queue delay, or what others used, over wall time from which training counts as disturbed."""
+
+ROUNDING_TICKS = 2
+"""Of the kernel, that CPU time by CPU may be off at both ends together."""
 
 
 class Watch:
@@ -36,20 +39,21 @@ class Watch:
         self._exactly = any((system.threads, system.cores, system.intra_op_threads))
         self._placement, self._feed = placement, feed
         self._engine = experiment.runtime.engine
-        self._worked = noise.cpu_time_by_thread()
+        self._worked = threads.cpu_time_by_thread()
         self._noise = noise.read(cpus=placement.cpus)
 
     def seen(self) -> tuple[dict[str, Any], inforce.Check]:
         """What happened since (`noise.between`, and "disturbed"), and who used CPU time.
 
         disturbed: its threads waited for CPUs that others had, or a quota held it back. More
-        threads than CPUs wait for one another, which is the experiment's own doing; so do
-        threads that compute while those that exchange gradients run.
+        threads than CPUs wait for one another, which is the experiment's own doing: there the
+        CPU time counts that others had in the mask. Threads that compute also wait while those
+        that exchange gradients run.
         communication_cpu_s: CPU time of the latter, where there are any.
         """
         placement, now = self._placement, noise.read(cpus=self._placement.cpus)
         found = noise.between(self._noise, now)
-        before, after = self._worked, noise.cpu_time_by_thread()
+        before, after = self._worked, threads.cpu_time_by_thread()
         talking, loading = communicating(), set(self._feed.thread_ids)
         talked_s = sum(ns - before.get(id, 0) for id, ns in after.items() if id in talking) / 1e9
         if talking:
@@ -57,9 +61,12 @@ class Watch:
         computing = {id: ns for id, ns in after.items() if id not in talking | loading}
         busy = self._busy(computing, found["wall_s"])
         working = placement.threads + len(loading) + DISPATCHING.get(self._engine, 0)
-        alone = working <= len(placement.cpus)
-        waited_s = self._waited_s(now, talking) - talked_s
-        disturbed = alone and waited_s > DISTURBED_SHARE * found["wall_s"]
+        if working <= len(placement.cpus):
+            lost_s = self._waited_s(now, talking) - talked_s
+        else:
+            rounding_s = ROUNDING_TICKS * len(placement.cpus) * threads.TICK_NS / 1e9
+            lost_s = (found["others_cpu_s"] or 0.0) - rounding_s
+        disturbed = lost_s > DISTURBED_SHARE * found["wall_s"]
         found["disturbed"] = disturbed or bool(found["throttled_s"])
         return found, busy
 

@@ -1,10 +1,16 @@
 """Tests that write do so in a folder of their own."""
 
+import subprocess
+import sys
+
 import hypothesis
 import pytest
 
-from cputrain import paths
+from cputrain import paths, placement
 from cputrain.engines import EngineError
+from cputrain.experiment import Experiment
+
+SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
 # No test depends on how fast this machine is at the moment.
 hypothesis.settings.register_profile("any machine", deadline=None)
@@ -22,6 +28,16 @@ def own_root(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_MACHINE", "here")
     monkeypatch.setenv("CPUTRAIN_OFFLINE", "1")
     return tmp_path
+
+
+@pytest.fixture
+def rival():
+    """Somebody else on the only CPU of an experiment with cores=1: half of it goes to them."""
+    (cpu,) = placement.place(Experiment().but(cores=1)).cpus
+    other = subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)])
+    yield
+    other.kill()
+    other.wait()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,16 +16,16 @@ JAX = Experiment().but(engine="jax", compile="xla")
 CHILD = """
 import json, os, time
 import jax, jax.numpy as jnp
-from cputrain.machine import noise, threads
+from cputrain.machine import threads
 x = jnp.ones((400, 400))
 step = jax.jit(lambda x: jnp.tanh(x @ x.T) @ x).lower(x).compile()
 step(x).block_until_ready()
-before, start = noise.cpu_time_by_thread(), time.perf_counter()
+before, start = threads.cpu_time_by_thread(), time.perf_counter()
 while time.perf_counter() - start < 0.5:
     step(x).block_until_ready()
 wall_s = time.perf_counter() - start
 pool = threads.named(threads.XLA_POOL)
-print(json.dumps([before, noise.cpu_time_by_thread(), pool, wall_s]))
+print(json.dumps([before, threads.cpu_time_by_thread(), pool, wall_s]))
 """
 
 

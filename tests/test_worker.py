@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -11,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.numpy import load_file  # noqa: E402
 
-from cputrain import engines, launch, placement  # noqa: E402
+from cputrain import engines, launch  # noqa: E402
 from cputrain.cell import Cell  # noqa: E402
 from cputrain.data import feed  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
@@ -148,18 +146,8 @@ def test_peak_memory_is_the_worker_s_and_not_its_launcher_s(own_root):
     assert 100e6 < record["peak_rss_bytes"] < 1.2e9
 
 
-SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
-
-
-def test_a_disturbed_sample_is_repeated_then_kept_and_flagged(own_root):
-    """Somebody else on our only CPU: half of the time goes to them."""
-    (cpu,) = placement.place(SMALL.but(cores=1)).cpus
-    other = subprocess.Popen([sys.executable, "-c", SPIN, str(cpu)])
-    try:
-        record, _ = run(SMALL.but(cores=1, steps=20), samples=1)
-    finally:
-        other.kill()
-        other.wait()
+def test_a_disturbed_sample_is_repeated_then_kept_and_flagged(own_root, rival):
+    record, _ = run(SMALL.but(cores=1, steps=20), samples=1)
     (sample,) = record["samples"]
     assert sample["disturbed"] and sample["tries"] == 3
     assert sample["noise"]["run_queue_share"] > 0.05

@@ -13,11 +13,17 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from cputrain.machine import reading
+from cputrain.machine import reading, threads
 
-TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+class Ticks(NamedTuple):
+    """Time of some CPUs since boot, in the kernel's ticks."""
+
+    stolen: int
+    busy: int
+    passed: int
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Snapshot:
     Attributes:
         wall_ns: the clock.
         queued_ns: time spent ready in the run queue so far, by thread id.
-        steal_ticks, all_ticks: stolen and all time of the CPUs of the mask.
+        ticks: time of the CPUs of the mask: stolen, busy with whatever ran here, and all.
         throttled_s: time that a cgroup's quota held this process back so far.
         usage: the process's faults and switches so far.
         load_1m: load average of the last minute.
@@ -35,7 +41,7 @@ class Snapshot:
 
     wall_ns: int
     queued_ns: dict[int, int] | str
-    ticks: tuple[int, int] | str
+    ticks: Ticks | str
     throttled_s: float | str
     usage: resource.struct_rusage
     load_1m: float | str
@@ -51,7 +57,7 @@ def read(root: Path = reading.ROOT, cpus: Collection[int] | None = None) -> Snap
     cpus = os.sched_getaffinity(0) if cpus is None else cpus
     return Snapshot(
         wall_ns=time.perf_counter_ns(),
-        queued_ns=_or_reason(_schedstat, root, 1),
+        queued_ns=_or_reason(threads.queued_by_thread, root),
         ticks=_or_reason(_ticks, root, frozenset(cpus)),
         throttled_s=_or_reason(_throttled_s, root),
         usage=resource.getrusage(resource.RUSAGE_SELF),
@@ -66,6 +72,8 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
         that started in between count, those that ended do not.
     voluntary_switches, involuntary_switches, minor_faults, major_faults: counts.
     steal_share: of the CPU time of the mask, what the hypervisor gave to others.
+    others_cpu_s: CPU time of the mask that others than this process used; to the kernel's tick
+        for each CPU, of 10 ms mostly.
     throttled_s: seconds held back by a cgroup's quota.
     load_1m: at `b`.
     """
@@ -91,10 +99,12 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     ):
         found[name] = getattr(b.usage, field) - getattr(a.usage, field)
     if isinstance(a.ticks, str) or isinstance(b.ticks, str):
-        put("steal_share", _reason(a.ticks, b.ticks))
+        for name in ("steal_share", "others_cpu_s"):
+            put(name, _reason(a.ticks, b.ticks))
     else:
-        steal, passed = b.ticks[0] - a.ticks[0], b.ticks[1] - a.ticks[1]
-        put("steal_share", steal / passed if passed > 0 else "shorter than the kernel's tick")
+        stolen, busy, passed = (now - then for now, then in zip(b.ticks, a.ticks, strict=True))
+        put("steal_share", stolen / passed if passed > 0 else "shorter than the kernel's tick")
+        put("others_cpu_s", max(0.0, busy * threads.TICK_NS / 1e9 - (_used_s(b) - _used_s(a))))
     if isinstance(a.throttled_s, str) or isinstance(b.throttled_s, str):
         put("throttled_s", _reason(a.throttled_s, b.throttled_s))
     else:
@@ -103,22 +113,8 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     return found
 
 
-def cpu_time_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
-    """Nanoseconds on a CPU so far, by thread id of this process.
-
-    A kernel without schedstat gives them in its ticks, of 10 ms mostly.
-
-    Raises:
-        reading.Unknown: neither is there.
-    """
-    try:
-        return _schedstat(root, 0)
-    except reading.Unknown:
-        found = {}
-        for thread, line in _of_threads(root, "stat").items():
-            fields = line.rpartition(b")")[2].split()  # the name may hold spaces
-            found[thread] = (int(fields[11]) + int(fields[12])) * TICK_NS
-        return found
+def _used_s(snapshot: Snapshot) -> float:
+    return snapshot.usage.ru_utime + snapshot.usage.ru_stime
 
 
 def _or_reason(reader: Any, *arguments: Any) -> Any:
@@ -132,52 +128,21 @@ def _reason(*parts: object) -> str:
     return next(part for part in parts if isinstance(part, str))
 
 
-def _schedstat(root: Path, field: int) -> dict[int, int]:
-    """A field of schedstat by thread: 0 is time on a CPU, 1 time in the run queue, ns."""
-    lines = _of_threads(root, "schedstat")
-    return {thread: int(line.split()[field]) for thread, line in lines.items()}
-
-
-def _of_threads(root: Path, name: str) -> dict[int, bytes]:
-    """The first line of a file of each thread; threads that end meanwhile are left out."""
-    folder = str(root / "proc/self/task")
-    found = {}
-    try:
-        for thread in os.listdir(folder):  # noqa: PTH208 - Path is several times slower
-            try:
-                line = _bytes(f"{folder}/{thread}/{name}")
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if line.strip():
-                found[int(thread)] = line
-    except OSError as error:
-        raise reading.Unknown(f"/proc/self/task: {error.strerror}") from error
-    if not found:
-        raise reading.Unknown(f"/proc/self/task/*/{name}: this kernel does not have it")
-    return found
-
-
-def _bytes(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(handle, 1 << 16)
-    finally:
-        os.close(handle)
-
-
-def _ticks(root: Path, cpus: frozenset[int]) -> tuple[int, int]:
-    """Stolen and all ticks of `cpus` since boot. Guest time is part of user time already."""
-    steal = passed = 0
+def _ticks(root: Path, cpus: frozenset[int]) -> Ticks:
+    """Those of `cpus`. Guest time is part of user time already."""
+    stolen = busy = passed = 0
     for line in reading.text(root, "/proc/stat").splitlines():
         if not line.startswith("cpu"):
             break
         name, *fields = line.split()
         if name != "cpu" and int(name[3:]) in cpus and len(fields) >= 8:
-            steal += int(fields[7])
-            passed += sum(map(int, fields[:8]))
+            user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, fields[:8])
+            mine = user + nice + system + irq + soft_irq
+            stolen, busy = stolen + steal, busy + mine
+            passed += mine + idle + io_wait + steal
     if not passed:
-        raise reading.Unknown("/proc/stat: no steal time for these CPUs")
-    return steal, passed
+        raise reading.Unknown("/proc/stat: no times of these CPUs")
+    return Ticks(stolen, busy, passed)
 
 
 def _throttled_s(root: Path) -> float:

@@ -9,17 +9,17 @@ import time
 
 import pytest
 
-from cputrain.machine import noise, reading
+from cputrain.machine import noise, reading, threads
 
 
-def threads(tree, delays):
+def put_threads(tree, delays):
     for thread, (on_cpu, queued) in delays.items():
         tree.put({f"/proc/self/task/{thread}/schedstat": f"{on_cpu} {queued} 7"})
 
 
 @pytest.fixture
 def machine(tree):
-    threads(tree, {1: (100, 0), 2: (50, 40)})
+    put_threads(tree, {1: (100, 0), 2: (50, 40)})
     cpus = sorted(os.sched_getaffinity(0))
     one = "100 0 0 900 0 0 0 {steal} 0 0"
 
@@ -38,7 +38,7 @@ def machine(tree):
 
 def test_what_happened_in_between(machine):
     before = noise.read(machine.root)
-    threads(machine, {1: (200, 3_000_000), 3: (9, 2_000_000)})
+    put_threads(machine, {1: (200, 3_000_000), 3: (9, 2_000_000)})
     machine.put({"/proc/stat": machine.stat(1000)})
     machine.put({"/sys/fs/cgroup/job/cpu.stat": "nr_throttled 1\nthrottled_usec 500010"})
     (machine.root / "proc/self/task/2/schedstat").unlink()
@@ -60,10 +60,20 @@ def test_stolen_time_is_that_of_the_given_cpus(machine):
     assert found["steal_share"] == 0.0
 
 
+def test_cpu_time_of_others_is_what_is_left_of_ours(machine):
+    before = noise.read(machine.root, cpus=[4095])
+    machine.put({"/proc/stat": machine.stat(0).replace("cpu4095 0 0 0 1 0", "cpu4095 80 9 9 7 8")})
+    after = noise.read(machine.root, cpus=[4095])
+    used = after.usage.ru_utime + after.usage.ru_stime
+    used -= before.usage.ru_utime + before.usage.ru_stime
+    found = noise.between(before, after)["others_cpu_s"]
+    assert found == pytest.approx(98 * threads.TICK_NS / 1e9 - used)
+
+
 def test_unknown_is_none_with_a_reason_and_never_zero(tree):
     noise._cpu_stats.cache_clear()
     found = noise.between(noise.read(tree.root), noise.read(tree.root))
-    for key in ("run_queue_share", "steal_share", "throttled_s", "load_1m"):
+    for key in ("run_queue_share", "steal_share", "others_cpu_s", "throttled_s", "load_1m"):
         assert found[key] is None
         assert found[f"{key}_reason"] and "\n" not in found[f"{key}_reason"]
     assert found["minor_faults"] >= 0
@@ -82,18 +92,18 @@ def test_a_cgroup_of_version_1(machine):
 
 
 def test_cpu_time_by_thread(machine):
-    assert noise.cpu_time_by_thread(machine.root) == {1: 100, 2: 50}
+    assert threads.cpu_time_by_thread(machine.root) == {1: 100, 2: 50}
 
 
 def test_cpu_time_by_thread_without_schedstat(tree):
     fields = " ".join(str(n) for n in range(3, 53))
     tree.put({"/proc/self/task/7/stat": f"7 (a ) b) {fields}"})
-    assert noise.cpu_time_by_thread(tree.root) == {7: (14 + 15) * noise.TICK_NS}
+    assert threads.cpu_time_by_thread(tree.root) == {7: (14 + 15) * threads.TICK_NS}
 
 
 def test_no_threads_to_read_is_a_reason(tree):
     with pytest.raises(reading.Unknown):
-        noise.cpu_time_by_thread(tree.root)
+        threads.cpu_time_by_thread(tree.root)
 
 
 def test_a_reading_can_be_written_as_json():
@@ -104,11 +114,11 @@ def test_threads_that_work_are_seen_here():
     stop = threading.Event()
     idle = threading.Thread(target=stop.wait)
     idle.start()
-    before = noise.cpu_time_by_thread()
+    before = threads.cpu_time_by_thread()
     end = time.perf_counter() + 0.1
     while time.perf_counter() < end:
         pass
-    after = noise.cpu_time_by_thread()
+    after = threads.cpu_time_by_thread()
     stop.set()
     idle.join()
     assert after[threading.get_native_id()] - before[threading.get_native_id()] > 2e7
@@ -132,14 +142,15 @@ while time.monotonic() < end:
 found = noise.between(before, noise.read())
 os.kill(rival, 9)
 os.waitpid(rival, 0)
-print(found["run_queue_share"], found["involuntary_switches"])
+print(found["run_queue_share"], found["involuntary_switches"], found["others_cpu_s"])
 """
 
 
 def test_a_rival_on_our_cpu_is_told():
     command = [sys.executable, "-c", RIVAL]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
-    share, switches = done.stdout.split()
+    share, switches, others_s = done.stdout.split()
+    assert float(others_s) > 0.1
     if share == "None":
         pytest.skip("this kernel has no schedstat")
     assert float(share) > 0.05

@@ -135,7 +135,7 @@ def _target() -> list[str]:
     """From an executable as XLA writes it to disk, where it stands to be held against a CPU.
 
     All of a process have the same. The step's own cannot be written: its temporary numbers lie
-    in several blocks (`steps.OPTIONS`).
+    in several blocks (`options`).
     """
     small = jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((), "float32")).compile()
     executable = small.runtime_executable()
