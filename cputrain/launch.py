@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import selectors
 import shutil
 import signal
 import subprocess
@@ -20,16 +19,17 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cputrain import knobs, paths
 from cputrain.experiment import Experiment
+from cputrain.machine import processes
 from cputrain.parent import dies_with_parent
 from cputrain.placement import COMPILED, environment, place
 from cputrain.ranks import torchrun
+from cputrain.wire import Wire
 
 MARK = "CPUTRAIN_WORKER"
-STDERR_KEPT = 4000
 PATIENCE_S = 0.25
 CACHE = {
     **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),
@@ -72,9 +72,7 @@ class Worker:
         self.phase = "starting"
         self.deadline = time.monotonic() + experiment.budget.deadline_s
         self._mark = uuid.uuid4().hex
-        self._answers = b""
-        self._stderr = b""
-        self._oom_kills = _oom_kills()
+        self._oom_kills = processes.oom_kills()
         env = {**environment(experiment, self.placement), MARK: self._mark}
         self._compiled: Path | None = None
         if experiment.runtime.compile != "eager":
@@ -108,13 +106,8 @@ class Worker:
             )
         finally:
             os.close(writing)
-        self._reading: IO[bytes] = os.fdopen(reading, "rb", buffering=0)
         assert self.process.stdout is not None
-        os.set_blocking(self.process.stdout.fileno(), False)
-        os.set_blocking(reading, False)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(reading, selectors.EVENT_READ, "answers")
-        self._selector.register(self.process.stdout, selectors.EVENT_READ, "stderr")
+        self._wire = Wire(os.fdopen(reading, "rb", buffering=0), self.process.stdout)
         self._send(
             {
                 **request,
@@ -158,18 +151,17 @@ class Worker:
         """Kill the worker and every process that it started. Safe to call again."""
         self.process.kill()
         self.process.wait()
-        while left := _marked(self._mark):
+        while left := processes.marked(MARK, self._mark):
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.005)
         if self._compiled is not None and self._compiled.exists():
             shutil.rmtree(self._compiled)
-        self._selector.close()
-        for stream in (self._reading, self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+        self._wire.close()
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -181,8 +173,7 @@ class Worker:
 
     def _answer(self) -> dict[str, Any]:
         while True:
-            while b"\n" in self._answers:
-                line, self._answers = self._answers.split(b"\n", 1)
+            while (line := self._wire.line()) is not None:
                 message: dict[str, Any] = json.loads(line)
                 if "phase" in message:
                     self.phase = message["phase"]
@@ -192,8 +183,8 @@ class Worker:
                 else:
                     return message
             died = self.process.poll() is not None
-            self._read(0.0 if died else PATIENCE_S)
-            if died and b"\n" not in self._answers:
+            self._wire.read(0.0 if died else PATIENCE_S)
+            if died and not self._wire.has_line:
                 self.end()
                 raise self._death()
             if time.monotonic() > self.deadline:
@@ -201,60 +192,19 @@ class Worker:
                 limit = self.experiment.budget.deadline_s
                 raise CellFailed("timed out", f"after {limit} s, while {self.phase}{self._tail()}")
 
-    def _read(self, patience: float) -> None:
-        for key, _ in self._selector.select(patience):
-            try:
-                data = os.read(key.fd, 1 << 16)
-            except BlockingIOError:
-                continue
-            if not data:
-                self._selector.unregister(key.fileobj)
-            elif key.data == "answers":
-                self._answers += data
-            else:
-                self._stderr = (self._stderr + data)[-STDERR_KEPT:]
-
     def _death(self) -> CellFailed:
         code, who = self.process.returncode, ""
-        if self.placement.ranks and (died := torchrun.first_death(self._said())) is not None:
+        if self.placement.ranks and (died := torchrun.first_death(self._wire.said)) is not None:
             who, code = f"rank {died[0]} ", died[1]
         if code >= 0:
             what = f"{who or 'the worker '}exited with status {code} while {self.phase}"
             return CellFailed("failed", what + self._tail())
         name = signal.Signals(-code).name
-        if -code == signal.SIGKILL and _oom_kills() > self._oom_kills:
+        if -code == signal.SIGKILL and processes.oom_kills() > self._oom_kills:
             return CellFailed("out of memory", f"{who}killed by the kernel while {self.phase}")
         return CellFailed("failed", f"{who}killed by {name} while {self.phase}{self._tail()}")
 
-    def _said(self) -> str:
-        return self._stderr.decode(errors="replace")
-
     def _tail(self) -> str:
-        lines = torchrun.without_its_words(self._said()).split("\n")
+        lines = torchrun.without_its_words(self._wire.said).split("\n")
         kept = [line.strip() for line in lines if line.strip()][-3:]
         return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""
-
-
-def _marked(mark: str) -> list[int]:
-    """Processes that carry this worker's mark in their environment, wherever they went."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                environ = (folder / "environ").read_bytes()
-            except OSError:
-                continue  # ended meanwhile, or somebody else's
-            if wanted in environ.split(b"\0"):
-                found.append(int(folder.name))
-    return found
-
-
-def _oom_kills() -> int:
-    """Processes that the kernel has killed for memory since boot; -1 where it does not say."""
-    try:
-        text = Path("/proc/vmstat").read_text()
-    except OSError:
-        return -1
-    words = text.split()
-    return int(words[words.index("oom_kill") + 1]) if "oom_kill" in words else -1

@@ -9,29 +9,25 @@ start (a saved model to start from, where there is one).
 
 from __future__ import annotations
 
-import dataclasses
-import faulthandler
 import json
-import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-LAUNCH_MASK = os.sched_getaffinity(0)  # before any import that may bind threads
-
-from cputrain import executed, inforce, knobs, paths, proof, saved, timing  # noqa: E402
-from cputrain.answering import answer, failure  # noqa: E402
-from cputrain.experiment import Experiment  # noqa: E402
-from cputrain.machine import state as machine_state  # noqa: E402
-from cputrain.machine.memory import peak_resident  # noqa: E402
-from cputrain.machine.reading import Unknown  # noqa: E402
-from cputrain.model import flops, memory, shapes  # noqa: E402
-from cputrain.parts import SIMULATED  # noqa: E402
-from cputrain.sampling import Sampler  # noqa: E402
-from cputrain.stepper import Stepper  # noqa: E402
+from cputrain import executed, inforce, knobs, paths, proof, saved, serving, timing
+from cputrain.answering import answer, failure
+from cputrain.experiment import Experiment
+from cputrain.machine import state as machine_state
+from cputrain.machine.memory import peak_or_reason
+from cputrain.model.counts import counts
+from cputrain.parts import SIMULATED
+from cputrain.sampling import Sampler
+from cputrain.serving import LAUNCH_MASK
+from cputrain.stepper import Stepper
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
@@ -57,10 +53,15 @@ class Worker:
         """Answer with one line of JSON."""
         answer(self.descriptor, **message)
 
-    def phase(self, name: str, what: str) -> _Phase:
+    @contextmanager
+    def phase(self, name: str, what: str) -> Iterator[None]:
         """Time a phase into the record, and tell the launcher what is going on."""
         self.say(phase=what)
-        return _Phase(self.phases, name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = time.perf_counter() - start
 
     def prepare(self) -> None:
         """Everything before the first sample; answers with the report, or raises."""
@@ -70,7 +71,6 @@ class Worker:
         if experiment.runtime.compile == "eager":
             self.first_loss = self.engine.loss(self.feed.first)
         report = {} if experiment.runtime.jit_state != "steady" else self.warm_up()
-        work, need = flops.flops_per_step(experiment), memory.memory_bytes(experiment)
         self.say(
             ready=True,
             **report,
@@ -80,16 +80,7 @@ class Worker:
             composed=self.stepper.composed,
             started_from=self.started_from,
             simulated=SIMULATED.get(experiment.training.precision),
-            counts={
-                "n_params": shapes.n_params(experiment),
-                "n_trained": shapes.n_trained(experiment),
-                "tokens_per_step": experiment.training.tokens_per_step,
-                "flops_per_step": work.total,
-                "flops_formula": work.formula,
-                "flops_by_type": work.by_type,
-                "memory_estimate_bytes": need.total,
-                "memory": dataclasses.asdict(need),
-            },
+            counts=counts(experiment),
             data=self.feed.facts(),
             versions={"python": platform.python_version(), **self.engine.versions()},
         )
@@ -198,10 +189,7 @@ class Worker:
 
     def peak_memory(self) -> dict[str, Any]:
         """The most that was held so far: training's, asked before proofs and saving."""
-        try:
-            return {"peak_rss_bytes": peak_resident()}
-        except Unknown as unknown:
-            return {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}
+        return peak_or_reason("peak_rss_bytes")
 
     def so_far(self) -> dict[str, Any]:
         """What a record holds at any time."""
@@ -248,62 +236,21 @@ class Worker:
         )
 
 
-class _Phase:
-    def __init__(self, phases: dict[str, float], name: str) -> None:
-        self._phases, self._name = phases, name
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._phases[self._name] = time.perf_counter() - self._start
-
-
-def serve(worker: Worker) -> None:
-    """Do what the launcher says, until it has the worker finish."""
-    worker.prepare()
-    for line in sys.stdin:
-        if json.loads(line)["do"] == "sample":
-            worker.sample()
-        else:
-            worker.finish()
-            return
-
-
-def begin(descriptor: int) -> None:
-    """What a worker does first: whatever it starts shall not hold its answers open."""
-    os.set_inheritable(descriptor, False)
-    faulthandler.enable()
-    # Were memory to run out, the kernel should end this process and not asv.
-    Path("/proc/self/oom_score_adj").write_text("1000")
-
-
 def main() -> int:
     """Serve one request; 1 where it failed, which the launcher has been told."""
     descriptor = int(sys.argv[1])
-    begin(descriptor)
+    serving.begin(descriptor)
     line = sys.stdin.readline()
     if not line:
         return 1
     worker = Worker(json.loads(line), descriptor)
     try:
-        serve(worker)
+        serving.serve(worker)
     except Exception as error:
         worker.say(**failure(error))
         return 1
     return 0
 
 
-def leave(run: Callable[[], int]) -> None:
-    """Run, and end this process with its status.
-
-    Taking torch down in good order costs half a second and nobody needs it.
-    """
-    status = run()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
 if __name__ == "__main__":
-    leave(main)
+    serving.leave(main)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import launch, placement
+from cputrain import placement, wire
 from cputrain.experiment import Experiment
 from cputrain.launch import CellFailed, Worker
+from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
 
 QUICK = Experiment().but(deadline_s=20)
@@ -61,7 +62,7 @@ def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
     flood = "[os.write(2, b'x' * 65536) for _ in range(2000)]; "
     flooding = worker(flood + "os.write(fd, b'{\"ready\": true}\\n'); input()")
     assert flooding.ready() == {"ready": True}
-    assert len(flooding._stderr) <= launch.STDERR_KEPT
+    assert len(flooding._wire.said) == wire.KEPT
     flooding.end()
 
 
@@ -219,10 +220,10 @@ def test_a_worker_that_the_kernel_killed_for_memory_is_told_from_another_kill(mo
     kill = "os.kill(os.getpid(), 9)"
     assert failure(kill).status == "failed"
     kills = iter([3, 4])
-    monkeypatch.setattr(launch, "_oom_kills", lambda: next(kills))
+    monkeypatch.setattr(processes, "oom_kills", lambda: next(kills))
     failed = failure(kill)
     assert failed.status == "out of memory" and "killed by the kernel" in failed.reason
 
 
 def test_the_kernel_s_count_of_memory_kills_can_be_read_here():
-    assert launch._oom_kills() >= 0
+    assert processes.oom_kills() >= 0

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -141,17 +140,8 @@ def _built(
 
 def _run(command: Sequence[str], aside: Path) -> str:
     """What a compiler said. Raises EngineError where it refuses."""
-    done = subprocess.run(
-        command,
-        cwd=aside,
-        env=programs.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    if done.returncode:
-        what = programs.first_error(done.stdout)
+    ok, said = programs.run(command, aside)
+    if not ok:
+        what = programs.first_error(said)
         raise EngineError(f"{command[0]} cannot build the native engine: {what}")
-    return done.stdout
+    return said

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from cputrain import libraries
@@ -43,6 +44,21 @@ def first_error(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = (line for line in lines if re.search(r"\berror\b|undefined reference", line))
     return next(errors, lines[0] if lines else "it says nothing")
+
+
+def run(command: Sequence[str], folder: Path) -> tuple[bool, str]:
+    """Whether a compiler did what it was told in `folder`, and what it said."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    return done.returncode == 0, done.stdout
 
 
 @functools.cache

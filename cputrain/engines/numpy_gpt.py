@@ -9,8 +9,8 @@ import numpy as np
 from numpy import ndarray
 
 from cputrain.data.batches import IGNORE
-from cputrain.engines import EngineError
 from cputrain.engines import numpy_ops as ops
+from cputrain.engines.batch import check
 from cputrain.engines.numpy_activations import Activation
 from cputrain.engines.numpy_attention import Attention
 from cputrain.experiment import Experiment
@@ -46,6 +46,7 @@ class NumpyGpt:
         self, experiment: Experiment, dtype: DTypeLike, multiply: Multiply = np.matmul
     ) -> None:
         self._multiply = multiply
+        self._experiment = experiment
         self._model, training = experiment.model, experiment.training
         self._batch, self._length = training.batch_size, training.seq_len
         self._dtype = np.dtype(dtype)
@@ -73,7 +74,7 @@ class NumpyGpt:
 
     def forward(self, batch: Batch) -> float:
         """The loss; leaves in the working arrays what the backward pass needs."""
-        self._check(batch)
+        check(self._experiment, batch)
         shape, width = (self._batch, self._length), self._model.n_embd
         rows = self._batch * self._length
         x = self._array("x", rows, width)
@@ -113,18 +114,6 @@ class NumpyGpt:
         if not self._model.tied:
             self.gradients["wte"][...] = 0
         ops.add_rows(self.gradients["wte"], batch.inputs.reshape(-1), dx)
-
-    def _check(self, batch: Batch) -> None:
-        """Raise EngineError for another shape than the experiment's, or ids without a row."""
-        shape, rows = (self._batch, self._length), self._model.vocab_size
-        if batch.inputs.shape != shape or batch.targets.shape != shape:
-            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
-        counted = batch.targets[batch.targets != IGNORE]
-        for ids in (batch.inputs, counted):
-            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
-                raise EngineError(
-                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
-                )
 
     def _array(self, name: str, *shape: int) -> ndarray:
         """A working array that is kept from step to step."""

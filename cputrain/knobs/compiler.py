@@ -8,7 +8,6 @@ was given, and the instructions that it wrote. What was executed lies beside the
 from __future__ import annotations
 
 import functools
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,15 +173,7 @@ def _tried(cc: str, compiling: tuple[str, ...], linking: tuple[str, ...]) -> str
             [cc, *linking, "trial.o", *words.LIBRARIES, "-o", "trial.so"],
         )
         for command in commands:
-            done = subprocess.run(
-                command,
-                cwd=place,
-                env=programs.environment(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-            )
-            if done.returncode:
-                return programs.first_error(done.stdout)
+            ok, said = programs.run(command, place)
+            if not ok:
+                return programs.first_error(said)
     return None

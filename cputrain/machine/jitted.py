@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 from cputrain.machine import reading
 from cputrain.machine.reading import Unknown
-from cputrain.machine.vectors import PROGRAM
+from cputrain.machine.vectors import disassembled as listing
 
 KINDS = {"r-xp": "xla", "rwxp": "onednn"}
 """Who wrote a mapping, in a process that has jaxlib, by its permissions."""
@@ -24,6 +23,8 @@ AVX512 = re.compile(r"%zmm|%k[0-7]\b|%[xy]mm(?:1[6-9]|2\d|3[01])\b")
 """Registers that only instructions of AVX-512 have; Intel SDM, volume 1, chapter 15."""
 AVX = re.compile(r"\tv\w+ .*%[xy]mm")
 SSE = re.compile(r"%xmm")
+BYTES = ("-D", "-b", "binary", "-m", "i386:x86-64")
+"""Tells objdump that a file holds nothing but code."""
 
 
 def vectors(root: Path = reading.ROOT) -> dict[str, dict[str, int]]:
@@ -96,11 +97,4 @@ def disassembled(code: bytes) -> str:
     with tempfile.NamedTemporaryFile(prefix="cputrain-code-") as file:
         file.write(code)
         file.flush()
-        words = [PROGRAM, "-D", "-b", "binary", "-m", "i386:x86-64", "--no-show-raw-insn"]
-        try:
-            done = subprocess.run([*words, file.name], capture_output=True, text=True)
-        except FileNotFoundError:
-            raise Unknown(f"{PROGRAM} is not installed") from None
-    if done.returncode:
-        raise Unknown((done.stderr.splitlines() or [f"{PROGRAM} failed"])[0])
-    return done.stdout
+        return listing(Path(file.name), *BYTES)

@@ -35,6 +35,14 @@ def meminfo(root: Path, field: str) -> int:
     return _kilobytes(root, "/proc/meminfo", field)
 
 
+def peak_or_reason(name: str, process: int | str = "self") -> dict[str, int | str | None]:
+    """`peak_resident` for a record, under `name`; where it is None, "<name>_reason" says why."""
+    try:
+        return {name: peak_resident(process=process)}
+    except reading.Unknown as unknown:
+        return {name: None, f"{name}_reason": str(unknown)}
+
+
 def _kilobytes(root: Path, name: str, field: str) -> int:
     for line in reading.text(root, name).splitlines():
         key, _, rest = line.partition(":")

@@ -36,11 +36,19 @@ def count(path: Path) -> dict[str, int]:
     return found
 
 
-def disassembled(path: Path) -> str:
-    """What objdump makes of a library's code. Raises Unknown."""
-    words = [PROGRAM, "-d", "--no-show-raw-insn", str(path)]
+def disassembled(path: Path, *words: str) -> str:
+    """What objdump makes of a file's code.
+
+    Args:
+        path: a library, unless `words` say otherwise.
+        words: in the place of "-d".
+
+    Raises:
+        Unknown: objdump is not here or cannot read it.
+    """
+    command = [PROGRAM, *(words or ("-d",)), "--no-show-raw-insn", str(path)]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except FileNotFoundError:
         raise Unknown(f"{PROGRAM} is not installed") from None
     if done.returncode:

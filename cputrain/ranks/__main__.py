@@ -7,7 +7,7 @@ if __name__ == "__main__":
     parent.die_with_parent()
     torchrun.take_place()
 
-    from cputrain import worker
+    from cputrain import serving
     from cputrain.ranks import process
 
-    worker.leave(process.main)
+    serving.leave(process.main)

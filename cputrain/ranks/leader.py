@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain import inforce
 from cputrain.inforce import Check
-from cputrain.machine.memory import peak_resident
-from cputrain.machine.reading import Unknown
+from cputrain.machine.memory import peak_or_reason
 from cputrain.ranks import agreement, traffic
 from cputrain.ranks.group import Group
 from cputrain.ranks.member import Member
@@ -84,12 +83,7 @@ class Leader(Member):
             found["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
         else:
             found["peak_rss_bytes"] = sum(ranks)
-        try:
-            found["torchrun_peak_rss_bytes"] = peak_resident(process=os.getppid())
-        except Unknown as unknown:
-            found["torchrun_peak_rss_bytes"] = None
-            found["torchrun_peak_rss_bytes_reason"] = str(unknown)
-        return found
+        return found | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
 
     def so_far(self) -> dict[str, Any]:
         """The optimizer's state is on every rank."""

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from cputrain import worker
+from cputrain import serving
 from cputrain.answering import answer, failure
 
 PATIENCE_S = 30.0
@@ -21,7 +21,7 @@ def main() -> int:
     """
     rank = int(os.environ["RANK"])
     descriptor = os.open(f"/proc/{os.getppid()}/fd/{sys.argv[1]}", os.O_WRONLY)
-    worker.begin(descriptor)
+    serving.begin(descriptor)
     try:
         return _lead(descriptor) if rank == 0 else _follow()
     except Exception as error:
@@ -39,7 +39,7 @@ def _lead(descriptor: int) -> int:
         return 1
     from cputrain.ranks.leader import Leader
 
-    worker.serve(Leader(json.loads(line), descriptor))
+    serving.serve(Leader(json.loads(line), descriptor))
     return 0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain.experiment import Experiment
 from cputrain.knobs import Placement
-from cputrain.machine.memory import peak_resident
+from cputrain.machine.memory import peak_or_reason
 from cputrain.machine.reading import Unknown
 from cputrain.ranks import traffic
 from cputrain.ranks.group import Group
@@ -51,7 +51,7 @@ class RankStepper(Stepper):
         mine: dict[str, Any] = {
             "losses": self.losses[-steps:],
             **_difference(before, after),
-            **_peak(),
+            **peak_or_reason("peak_rss_bytes"),
             "noise": seen,
             "busy": busy.to_json(),
         }
@@ -74,10 +74,3 @@ def _difference(before: int | str, after: int | str) -> dict[str, Any]:
         reason = before if isinstance(before, str) else after
         return {"sent_bytes": None, "sent_bytes_reason": reason}
     return {"sent_bytes": after - before}
-
-
-def _peak() -> dict[str, Any]:
-    try:
-        return {"peak_rss_bytes": peak_resident()}
-    except Unknown as unknown:
-        return {"peak_rss_bytes": None, "peak_rss_bytes_reason": str(unknown)}

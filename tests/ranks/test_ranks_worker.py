@@ -15,6 +15,7 @@ from cputrain.cell import Cell
 from cputrain.data import feed
 from cputrain.experiment import Experiment
 from cputrain.launch import CellFailed
+from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory import memory_bytes
 from cputrain.ranks import torchrun
@@ -100,7 +101,7 @@ def fails(worker):
     with pytest.raises(CellFailed) as caught:
         worker.ready()
         worker.sample()
-    assert launch._marked(worker._mark) == []
+    assert processes.marked(launch.MARK, worker._mark) == []
     return caught.value.reason
 
 
@@ -131,12 +132,12 @@ from cputrain.ranks import torchrun
 parent.die_with_parent()
 torchrun.take_place()
 sys.path.append({folder!r})
-from cputrain import worker
+from cputrain import serving
 from cputrain.ranks import process
 from ranks_program import Plain
 from cputrain.engines.torch_ import parallel
 parallel.DistributedDataParallel = Plain
-worker.leave(process.main)
+serving.leave(process.main)
 """
 
 
@@ -149,7 +150,7 @@ def test_a_cell_whose_gradients_are_not_averaged_fails(own_root, tmp_path):
 def ranks_of(worker):
     """Process by rank."""
     found = {}
-    for pid in launch._marked(worker._mark):
+    for pid in processes.marked(launch.MARK, worker._mark):
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         env = dict(word.split(b"=", 1) for word in words if b"=" in word)
         if b"RANK" in env:
@@ -168,4 +169,4 @@ def test_a_killed_rank_ends_the_cell_in_seconds_and_is_named(own_root, tmp_path)
         worker.sample()
     assert caught.value.status == "failed"
     assert time.monotonic() - start < 60  # and not until its deadline
-    assert launch._marked(worker._mark) == []
+    assert processes.marked(launch.MARK, worker._mark) == []

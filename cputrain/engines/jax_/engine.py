@@ -11,8 +11,8 @@ import numpy as np
 import optax
 from jax import Array
 
-from cputrain.data.batches import IGNORE
 from cputrain.engines import EngineError, check_weights
+from cputrain.engines.batch import check
 from cputrain.engines.jax_ import evidence, optimizers
 from cputrain.engines.jax_.layers import Parameters
 from cputrain.engines.jax_.steps import Steps
@@ -166,15 +166,7 @@ class JaxEngine:
             EngineError: another shape than the experiment's, or ids without a row: JAX itself
                 would take the nearest one.
         """
-        training, rows = self._experiment.training, self._experiment.model.vocab_size
-        shape = (training.batch_size, training.seq_len)
-        if batch.inputs.shape != shape or batch.targets.shape != shape:
-            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
-        for ids in (batch.inputs, batch.targets[batch.targets != IGNORE]):
-            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
-                raise EngineError(
-                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
-                )
+        check(self._experiment, batch)
         ids, targets = (x.astype(np.int32) for x in (batch.inputs, batch.targets))
         return ids, targets, np.uint32(self._drawn)
 

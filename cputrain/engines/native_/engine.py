@@ -14,6 +14,7 @@ from cputrain import __version__
 from cputrain.cc import build
 from cputrain.data.batches import IGNORE
 from cputrain.engines import EngineError, check_weights
+from cputrain.engines.batch import check
 from cputrain.engines.native_ import about
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
 from cputrain.engines.native_.products import Given
@@ -107,15 +108,7 @@ class NativeEngine:
         Raises:
             EngineError: another shape than the experiment's, or ids without a row.
         """
-        shape = (self._training.batch_size, self._training.seq_len)
-        rows = self._experiment.model.vocab_size
-        if batch.inputs.shape != shape or batch.targets.shape != shape:
-            raise EngineError(f"batch of shape {batch.inputs.shape}: {shape} is needed")
-        for ids in (batch.inputs, batch.targets[batch.targets != IGNORE]):
-            if ids.size and not (ids.min() >= 0 and ids.max() < rows):
-                raise EngineError(
-                    f"token ids {ids.min()} to {ids.max()}: the vocabulary has {rows}"
-                )
+        check(self._experiment, batch)
         inputs, targets = (
             np.ascontiguousarray(array, np.int64) for array in (batch.inputs, batch.targets)
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from cputrain.engines import EngineError
+from cputrain.engines.batch import check_shape
 from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.compile import Compilation, failure
 from cputrain.engines.torch_.evidence import in_backward, keep_random
@@ -55,12 +55,8 @@ class Passes:
         Raises:
             EngineError: the batch has another shape, or compilation failed.
         """
-        training = self._experiment.training
-        shape = (training.batch_size, training.seq_len)
+        check_shape(self._experiment, batch)
         arrays = (batch.inputs, batch.targets, batch.relations, batch.node_targets)
-        for array in arrays:
-            if array is not None and array.shape != shape:
-                raise EngineError(f"batch of shape {array.shape}: {shape} is needed")
         tensors = [None if array is None else torch.from_numpy(array) for array in arrays]
         with precision.autocast(self._experiment):
             loss: Tensor
