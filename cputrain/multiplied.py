@@ -9,7 +9,7 @@ from typing import Any
 
 from cputrain.experiment import Experiment
 from cputrain.inforce import Check, same
-from cputrain.model.native import QUERIES
+from cputrain.model.native import blocks
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
@@ -84,8 +84,7 @@ def of_native(experiment: Experiment) -> int:
     values), and a fourth one, of the weights, by blocks of those keys that its queries see.
     """
     model, training = experiment.model, experiment.training
-    ends = [min(start + QUERIES, training.seq_len) for start in range(0, training.seq_len, QUERIES)]
-    head = 5 * len(ends) + sum(-(-end // KEYS) for end in ends)
+    head = sum(5 + -(-end // KEYS) for _, end in blocks(training.seq_len))
     heads = training.batch_size * model.n_head
     return _of_layers_by_hand(experiment) + model.n_layer * heads * head
 

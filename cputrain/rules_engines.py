@@ -98,6 +98,10 @@ def check(model: Model, training: Training, runtime: Runtime, system: System) ->
     for name, (default, engines) in OF.items():
         if settings[name] != default and runtime.engine not in engines:
             refuse(name, settings[name], f"{engine} has no such setting: {_joined(engines)} has")
+    capped = system.instruction_set != "native"
+    if runtime.engine == "jax" and capped and training.precision != "fp32":
+        rule = f"with precision = {training.precision!r} XLA multiplies fp32 numbers under a cap"
+        refuse("instruction_set", system.instruction_set, rule)
     if system.processes is not None:
         for name, allowed in SHARED_OUT.items():
             if settings[name] not in allowed:

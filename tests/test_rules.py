@@ -68,6 +68,10 @@ BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
         ({"engine": "jax"}, ["compile = 'eager'", "jax", "xla"]),
         ({**JAX, "architecture": "ssm"}, ["architecture = 'ssm'", "jax", "gpt"]),
         ({**JAX, "precision": "q8"}, ["precision = 'q8'", "jax", "mixed"]),
+        (
+            {**JAX, "precision": "bf16", "instruction_set": "avx2"},
+            ["instruction_set = 'avx2'", "bf16", "fp32"],
+        ),
         ({**JAX, "omp_runtime": "libiomp5"}, ["omp_runtime = 'libiomp5'", "jax"]),
         ({"jit_state": "cold"}, ["jit_state = 'cold'", "'xla'"]),
         ({"cc": "clang"}, ["cc = 'clang'", "torch", "native"]),

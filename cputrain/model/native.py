@@ -19,7 +19,7 @@ PAGE = 1024
 
 def pairs(length: int) -> int:
     """(query, key) pairs of one head: each block of queries meets the keys up to its end."""
-    return sum(queries * end for queries, end in _blocks(length))
+    return sum(queries * end for queries, end in blocks(length))
 
 
 def activation_numbers(experiment: Experiment) -> int:
@@ -29,7 +29,7 @@ def activation_numbers(experiment: Experiment) -> int:
     inner = model.n_head * model.d_head
     heads, length = training.batch_size * model.n_head, training.seq_len
     weights = sum(
-        queries * min(length, _up(end, PAGE)) for queries, end in _blocks(training.seq_len)
+        queries * min(length, _up(end, PAGE)) for queries, end in blocks(training.seq_len)
     )
     # Norms' results and what they leave; q, k, v and output; slopes and what is activated.
     block = rows * (4 * width + 4 * inner + 2 * hidden) + heads * weights
@@ -51,8 +51,8 @@ def _packed(experiment: Experiment) -> int:
     return most
 
 
-def _blocks(length: int) -> list[tuple[int, int]]:
-    """Of each block: its queries, and the keys up to its end."""
+def blocks(length: int) -> list[tuple[int, int]]:
+    """Of each block of a sequence: its queries, and the keys up to its end."""
     starts = range(0, length, QUERIES)
     return [(min(QUERIES, length - start), min(start + QUERIES, length)) for start in starts]
 
