@@ -172,10 +172,11 @@ def main(args: argparse.Namespace) -> int:
     sweep = Sweep(asvs, suites, rounds, state, progress, env, promise)
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
+        changed = journal.path().exists()
         sweep.stop()
         progress.close()
-        if (line := leftover.wait(journal.path())) is not None:
-            print(f"bench.py: {line}", file=sys.stderr)
+        if changed:
+            print(f"bench.py: {leftover.wait(journal.path())}", file=sys.stderr)
         print("bench.py: stopped; what is done is kept, the next run goes on", file=sys.stderr)
         os._exit(128 + number)
 

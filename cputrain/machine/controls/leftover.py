@@ -48,13 +48,12 @@ def put_back(path: Path) -> list[str] | None:
 PATIENCE_S = 2.0
 
 
-def wait(path: Path) -> str | None:
+def wait(path: Path) -> str:
     """Wait until the watchdog of a cell that was stopped is done; one line about it.
 
-    None where nothing was changed.
+    Args:
+        path: of the journal, which was there when the cell was stopped.
     """
-    if not path.exists():
-        return None
     end = time.monotonic() + PATIENCE_S
     while path.exists() and time.monotonic() < end:
         time.sleep(0.02)
