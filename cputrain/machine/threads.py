@@ -38,7 +38,7 @@ def cpu_time_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
         return _schedstat(root, 0)
     except reading.Unknown:
         found = {}
-        for thread, line in _of_threads(root, "stat").items():
+        for thread, line in lines(root, "stat").items():
             fields = line.rpartition(b")")[2].split()  # the name may hold spaces
             found[thread] = (int(fields[11]) + int(fields[12])) * TICK_NS
         return found
@@ -55,12 +55,15 @@ def queued_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
 
 def _schedstat(root: Path, field: int) -> dict[int, int]:
     """A field of schedstat by thread: 0 is time on a CPU, 1 time in the run queue, ns."""
-    lines = _of_threads(root, "schedstat")
-    return {thread: int(line.split()[field]) for thread, line in lines.items()}
+    found = lines(root, "schedstat")
+    return {thread: int(line.split()[field]) for thread, line in found.items()}
 
 
-def _of_threads(root: Path, name: str) -> dict[int, bytes]:
-    """The first line of a file of each thread; threads that end meanwhile are left out."""
+def lines(root: Path, name: str) -> dict[int, bytes]:
+    """The first line of a file of each thread; threads that end meanwhile are left out.
+
+    Raises reading.Unknown.
+    """
     folder = str(root / "proc/self/task")
     found = {}
     try:

@@ -66,10 +66,10 @@ from cputrain.machine import topology
 os.environ["OMP_PROC_BIND"] = "close"
 import torch
 torch.set_num_threads(2)
-from cputrain.machine import bandwidth, noise
+from cputrain.machine import bandwidth, reading, threads
 
 def faults():
-    lines = noise._of_threads(noise.reading.ROOT, "stat")
+    lines = threads.lines(reading.ROOT, "stat")
     return {t: int(line.rpartition(b")")[2].split()[7]) for t, line in lines.items()}
 
 n = (64 << 20) // 8
