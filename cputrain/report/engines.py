@@ -13,6 +13,8 @@ HEAD = (
     *("threads", "engine", "step [99 %]", "over torch [99 %]", "first step", "import"),
     *("memory", "GFLOP/s (mfu)", "tokens/s", "note"),
 )
+BRIEF = ("threads", "engine", "step", "over torch [99 %]", "first step", "import", "memory", "mfu")
+"""What a terminal is wide enough for."""
 LONGEST_REASON = 200
 COMMIT_DIGITS = 10
 
@@ -42,13 +44,12 @@ def opening(rows: Sequence[Row]) -> str:
 def texts(row: Row) -> tuple[str, ...]:
     """A row as plain text, in the order of `HEAD`."""
     shown = row if row["status"] == "ok" else dict.fromkeys(row)
-    step, ratio = shown["step_s"], shown["over_torch"]
-    is_first = (shown["over_torch_low"], shown["over_torch_high"]) == (1.0, 1.0)
+    step = shown["step_s"]
     return (
         _text(words.count, row["compute_threads"]),
         row["value"],
         words.step_interval(step, row["step_s_low"], row["step_s_high"]) if step else "",
-        "1" if is_first else words.ratio(ratio, *_ends(row)) if ratio else "",
+        _ratio(shown),
         _text(words.seconds, shown["first_step_s"]),
         _text(words.seconds, shown["import_s"]),
         _text(words.size, shown["peak_rss_bytes"]),
@@ -56,6 +57,20 @@ def texts(row: Row) -> tuple[str, ...]:
         + (f" ({words.percent(shown['mfu'])})" if shown["mfu"] else ""),
         _text(words.number, shown["tokens_per_s"]),
         _note(row),
+    )
+
+
+def brief(row: Row) -> tuple[str, ...]:
+    """A row that is ok as plain text, in the order of `BRIEF`."""
+    return (
+        _text(words.count, row["compute_threads"]),
+        row["value"],
+        _text(words.seconds, row["step_s"]),
+        _ratio(row),
+        _text(words.seconds, row["first_step_s"]),
+        _text(words.seconds, row["import_s"]),
+        _text(words.size, row["peak_rss_bytes"]),
+        _text(words.percent, row["mfu"]),
     )
 
 
@@ -68,8 +83,11 @@ def markdown(row: Row) -> list[str]:
     return found
 
 
-def _ends(row: Row) -> tuple[float | None, float | None]:
-    return row["over_torch_low"], row["over_torch_high"]
+def _ratio(row: Row) -> str:
+    ratio, ends = row["over_torch"], (row["over_torch_low"], row["over_torch_high"])
+    if ends == (1.0, 1.0):
+        return "1"
+    return words.ratio(ratio, *ends) if ratio else ""
 
 
 def _text(show: Callable[[float], str], value: float | None) -> str:

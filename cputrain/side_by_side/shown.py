@@ -17,8 +17,6 @@ from cputrain.results.columns import Row
 from cputrain.side_by_side.lineup import Turn
 from cputrain.side_by_side.names import FIRST
 
-NOTE = engines.HEAD[-1]
-
 
 class Shown:
     """Prints a run.
@@ -68,13 +66,12 @@ class Shown:
         self.progress.say(engines.opening(rows))
         for shape, mine in engines.shapes(rows):
             table = Table(title=escape(shape), title_justify="left")
-            for name in engines.HEAD:
-                if name != NOTE:
-                    justify: Literal["left", "right"] = "left" if name == "engine" else "right"
-                    table.add_column(escape(name), justify=justify, no_wrap=True)
+            for name in engines.BRIEF:
+                justify: Literal["left", "right"] = "left" if name == "engine" else "right"
+                table.add_column(escape(name), justify=justify, no_wrap=True)
             for row in mine:
                 if row["status"] == "ok":
-                    table.add_row(*map(escape, engines.texts(row)[:-1]))
+                    table.add_row(*map(escape, engines.brief(row)))
             self.progress.console.print(table)
         lost = [row for row in rows if row["status"] != "ok"]
         for why in dict.fromkeys((row["value"], row["status"], row["reason"]) for row in lost):

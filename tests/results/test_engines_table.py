@@ -1,15 +1,19 @@
 """The table of engines side by side: as it was written, and on the page."""
 
+import io
 import re
 
 import pytest
 from made_engines import run
+from rich.console import Console
 
 from cputrain.analysis import side_by_side
+from cputrain.progress import Progress
 from cputrain.report import engines as shown
 from cputrain.report.export import export
 from cputrain.results import engines
 from cputrain.results.records import Problem
+from cputrain.side_by_side.shown import Shown
 
 RATIOS = {"torch": 1.0, "torch again": 1.01, "jax": "no | jax\nhere", "numpy": 0.7}
 PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
@@ -59,6 +63,14 @@ def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
     page = sweep.page()
     assert "Engines side by side" not in page and "### SeqLen" in page
     assert page.count("engines.csv") == 1
+
+
+def test_a_terminal_shows_every_ratio_whole(tmp_path):
+    console = Console(record=True, width=110, file=io.StringIO())
+    Shown(Progress(3, console), []).table(write(tmp_path)[1])
+    text = console.export_text()
+    assert "…" not in text and re.search(r"torch again .* 1\.01\d*x \[.*\]", text)
+    assert "jax: failed: no | jax" in text
 
 
 def test_a_table_that_is_cut_off_is_a_problem(tmp_path):
