@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from cputrain.estimate import Estimate
     from cputrain.report.export import Summary
 
+NARROWEST = 10
+"""Width of a cell's name at least."""
+NUMBERS = {"ratio": 6, "ok": 3, "failed": 6, "skipped": 7}
+"""Columns of numbers in the closing table and their width at least: a terminal cuts off names."""
+
 
 def seconds(value: float) -> str:
     """A step time for people: 42.1 ms, 1.53 s."""
@@ -45,11 +50,12 @@ class Progress:
         self.rounds = rounds
         wide = Console(highlight=False, soft_wrap=True)
         if not wide.is_terminal:
-            wide.width = 110  # a log has no width of its own
+            wide.width = 120  # a log has no width of its own
         self.console = console or wide
         self.failed = 0
         self._bar: rich_progress.Progress | None = None
         self._suite: plan.Planned | None = None
+        self._wide = NARROWEST
         self._steps: dict[str, list[float]] = {}
         self._waiting: list[dict[str, Any]] = []
         self._left_s: dict[str, float] = {}
@@ -104,6 +110,8 @@ class Progress:
         self._suite, self._steps, self._waiting = planned, {}, []
         self._started = time.monotonic()
         self._budget_s = self._left_s.get(planned.key, 0.0)
+        here = (len(cell.name) for cell in planned.cells if cell.why_not is None)
+        self._wide = max((NARROWEST, *here))
         names = ", ".join(planned.suite.param_names)
         self.console.print(f"[bold]{planned.key}[/bold] ({names})")
         self._advance(0.0)
@@ -113,14 +121,14 @@ class Progress:
         assert self._suite is not None
         cell = event["cell"]
         if event.get("note") and cell not in self._steps:
-            self.say(f"  {cell:>10}  {event['note']}")
+            self.say(f"  {cell:>{self._wide}}  {event['note']}")
         if event["status"] == "skipped":
             if cell not in self._steps:
                 self._steps[cell] = []
             return
         if event["status"] != "ok":
             self.failed += 1
-            self.say(f"  {cell:>10}  {event['status']}: {event['reason']}")
+            self.say(f"  {cell:>{self._wide}}  {event['status']}: {event['reason']}")
         else:
             self._steps.setdefault(cell, []).append(event["step_s"])
             if len(self._steps[cell]) == self._suite.rounds(self.rounds):
@@ -140,7 +148,7 @@ class Progress:
             ratio = f"{step_s / statistics.median(base_s):6.2f}x" if base_s else "      -"
             flag = "  disturbed" if event["disturbed"] else ""
             self.say(
-                f"  {event['cell']:>10}  {seconds(step_s):>8} a step  "
+                f"  {event['cell']:>{self._wide}}  {seconds(step_s):>8} a step  "
                 f"{rate:>9,.0f} tokens/s  {ratio}{flag}"
             )
         self._waiting = []
@@ -180,9 +188,10 @@ class Progress:
     ) -> None:
         """The summary table, what went wrong, and where everything lies."""
         table = Table(title=f"How much each variable changes the step time on {machine}")
-        for column in ("suite", "fastest", "slowest", "ratio", "ok", "failed", "skipped"):
+        for column in ("suite", "fastest", "slowest", *NUMBERS):
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
-            table.add_column(column, justify=justify, no_wrap=True)
+            least = NUMBERS.get(column)
+            table.add_column(column, justify=justify, no_wrap=True, min_width=least)
         rows = [row for row in summary.rows if row["machine"] == machine]
         compared: dict[str, bool] = {}
         for planned in suites:  # one of them may be there for each environment
@@ -219,6 +228,7 @@ def _ranked(rows: list[dict[str, Any]], suites: dict[str, bool]) -> list[list[st
             continue
         ends = [f"{row['value']}: {seconds(row['step_s'])}" for row in (ok[0], ok[-1])]
         ratio = ok[-1]["step_s"] / ok[0]["step_s"]
-        line = [suite, *ends, f"{ratio:.2f}x" if compared else "-", *numbers]
+        decimals = 2 if ratio < 10 else 1 if ratio < 100 else 0
+        line = [suite, *ends, f"{ratio:.{decimals}f}x" if compared else "-", *numbers]
         ranked.append((ratio if compared else 0.0, line))
     return [cells for _, cells in sorted(ranked, key=lambda pair: -pair[0])]

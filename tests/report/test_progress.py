@@ -1,0 +1,56 @@
+"""What a sweep prints."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from cputrain import plan
+from cputrain.progress import Progress
+from cputrain.report.export import Summary
+
+
+def shown(console):
+    return console.export_text().splitlines()
+
+
+@pytest.fixture
+def console():
+    return Console(record=True, width=80, file=io.StringIO(), highlight=False, soft_wrap=True)
+
+
+def planned(name):
+    return next(suite for suite in plan.discover() if suite.name == name)
+
+
+def test_cells_of_long_names_stand_below_one_another(console):
+    suite = planned("InductorCompiler")
+    progress = Progress(1, console)
+    progress.suite(suite)
+    for cell in suite.cells:
+        about = {"cell": cell.name, "step_s": 0.05, "tokens_per_step": 256, "disturbed": False}
+        progress.event({"status": "ok", **about})
+    progress.suite_done()
+    places = {line.index(" a step") for line in shown(console) if " a step" in line}
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize(
+    ("slowest_s", "ratio"), [(0.0535, "1.07x"), (0.725, "14.5x"), (50, "1000x")]
+)
+def test_a_narrow_terminal_cuts_off_no_number(console, slowest_s, ratio):
+    common = {
+        "machine": "here",
+        "suite": "Compiler",
+        "status": "ok",
+        "reason": None,
+        "mode": "full",
+    }
+    rows = [
+        {**common, "value": "gcc_Ofast_native_libiomp5", "step_s": 0.05},
+        {**common, "value": "gcc_O0_native", "step_s": slowest_s},
+    ]
+    summary = Summary(rows=rows, problems=[], files=[])
+    Progress(1, console).end(summary, "here", [planned("Compiler")], [], quick=False)
+    (line,) = (line for line in shown(console) if line.startswith("│"))
+    assert [text.strip() for text in line.split("│")[4:8]] == [ratio, "2", "0", "0"]
