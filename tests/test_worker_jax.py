@@ -67,8 +67,9 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, m
 
 def test_xla_s_own_threads_that_wait_for_one_another_disturb_nobody(own_root):
     (sample,) = run(SMALL.but(cores=1))["samples"]
-    others_s = sample["noise"]["others_cpu_s"]
-    assert not sample["disturbed"] or others_s > 0.05 * sample["noise"]["wall_s"]
+    assert sample["tries"] == 1 and not sample["disturbed"]
+    assert sample["noise"]["run_queue_share"] is not None
+    assert sample["noise"]["others_cpu_s"] is not None
 
 
 def test_somebody_else_beside_them_does(own_root, rival):
