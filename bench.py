@@ -2,7 +2,7 @@
 """Measure CPU training on this machine: `python3 bench.py`, or `python3 bench.py --help`.
 
 Makes venv/ with the tools (asv, tables, plots) on the first start, then hands over to
-cputrain.cli there. Needs Python 3.11 or newer, git, and pip's index on the first start.
+cputrain.commands.cli there. Needs Python 3.11 or newer, git, and pip's index on the first start.
 """
 
 import fcntl
@@ -93,7 +93,7 @@ def main():
     if sys.version_info < (3, 11):
         stop("Python 3.11 or newer is needed, this is %d.%d" % sys.version_info[:2], 2)
     sys.path.insert(0, ROOT)
-    from cputrain import cli
+    from cputrain.commands import cli
 
     cli.parse(sys.argv[1:])  # bad usage and --help end here, before anything is installed
     check_git()
@@ -106,7 +106,7 @@ def main():
         lock.close()
     except OSError as error:
         stop("cannot write in %s: %s" % (ROOT, error.strerror), 2)
-    os.execv(PYTHON, [PYTHON, "-m", "cputrain.cli", *sys.argv[1:]])
+    os.execv(PYTHON, [PYTHON, "-m", "cputrain.commands.cli", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What is trained on and how it gets there."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class DatasetSize(suite.Suite):

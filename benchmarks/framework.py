@@ -1,6 +1,6 @@
 """Which code does the work."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class Framework(suite.Suite):

@@ -1,6 +1,6 @@
 """What the processor and the memory are, and how they are run."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class CoreCount(suite.Suite):

@@ -1,6 +1,6 @@
 """Intel's extension of torch 2.8, in an environment of its own: bench.py run --ipex."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class IpexKernels(suite.Suite):

@@ -1,7 +1,7 @@
 """The model's kind and shape."""
 
-from cputrain import suite
-from cputrain.model.activations import ACTIVATIONS
+from cputrain.experiment.activations import ACTIVATIONS
+from cputrain.run import suite
 
 SIZES = {
     "0.1M": (3, 48),

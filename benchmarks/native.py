@@ -3,8 +3,8 @@
 from itertools import product
 
 from benchmarks import hardware
-from cputrain import suite
-from cputrain.runtime import CC_LEVELS
+from cputrain.experiment.runtime import CC_LEVELS
+from cputrain.run import suite
 
 
 class _Native(suite.Suite):

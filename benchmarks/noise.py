@@ -1,6 +1,6 @@
 """How far identical experiments lie apart."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class Baseline(suite.Suite):

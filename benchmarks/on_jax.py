@@ -1,7 +1,7 @@
 """The model and training variables on JAX: each suite's values, or some of them, once more."""
 
 from benchmarks import framework, hardware, model, training
-from cputrain import suite
+from cputrain.run import suite
 
 
 class _Jax(suite.Suite):

@@ -1,6 +1,7 @@
 """Training runs that other people published."""
 
-from cputrain import presets, suite
+from cputrain.experiment import presets
+from cputrain.run import suite
 
 
 class Preset(suite.Suite):

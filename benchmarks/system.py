@@ -1,6 +1,6 @@
 """What the system and its libraries are told."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class OmpThreads(suite.Suite):

@@ -1,7 +1,7 @@
 """What one optimizer step does."""
 
-from cputrain import suite
-from cputrain.parts import PRECISIONS
+from cputrain.experiment.parts import PRECISIONS
+from cputrain.run import suite
 
 
 class SeqLen(suite.Suite):

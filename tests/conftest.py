@@ -6,9 +6,10 @@ import sys
 import hypothesis
 import pytest
 
-from cputrain import paths, placement
+from cputrain import paths
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
+from cputrain.run import placement
 
 SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 

@@ -10,9 +10,9 @@ from cputrain import paths
 
 PROGRAM = """
 import json, sys
-from cputrain import knobs
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.placement import place
+from cputrain.run.placement import place
 
 asked = [Experiment().but(**changes) for changes in json.loads(sys.argv[1])]
 placed = [place(experiment) for experiment in asked]  # importing torch may bind this thread
@@ -23,7 +23,7 @@ matrix = torch.ones(512, 512)
 torch.nn.functional.gelu(matrix @ matrix)
 told = []
 for experiment, placement in zip(asked, placed):
-    checks = knobs.checks(experiment, placement, libraries.readings())
+    checks = settings.checks(experiment, placement, libraries.readings())
     told.append({check.name: [check.ok, str(check.found)] for check in checks})
 print(json.dumps(told))
 """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import suite
 from cputrain.experiment import Experiment
 from cputrain.paths import PROJECT
+from cputrain.run import suite
 
 README = (PROJECT / "README.md").read_text()
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from cputrain import cli
+from cputrain.commands import cli
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ sys.path.insert(0, ".")
 import benchmarks
 for info in pkgutil.iter_modules(benchmarks.__path__):
     __import__("benchmarks." + info.name)
-import cputrain.cli
+import cputrain.commands.cli
 new = {name.split(".")[0] for name in set(sys.modules) - before}
 print(*sorted(new - set(sys.stdlib_module_names) - {"cputrain", "benchmarks"}))
 """

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cputrain import executed
+from cputrain.engines import executed
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
+from cputrain.knobs.inforce import NotInForce, require
 
 FLASH = {
     "aten::_scaled_dot_product_flash_attention_for_cpu": 4,

@@ -1,7 +1,7 @@
 """What the tables are told of the suites."""
 
-from cputrain import exporting, plan
 from cputrain.experiment import Experiment
+from cputrain.sweep import exporting, plan
 
 
 def test_each_suite_has_the_identity_of_its_own_baseline():

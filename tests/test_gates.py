@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cputrain import gates
+from cputrain.worker import gates
 
 
 def test_fewer_steps_than_asked_is_found():

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cputrain import inforce
+from cputrain.knobs import inforce
 
 MASK = sorted(os.sched_getaffinity(0))
 

@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
-from cputrain import inforce, knobs, paths
+from cputrain import paths
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
+from cputrain.knobs import inforce
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import threads
 
 JAX = Experiment().but(engine="jax", compile="xla")
@@ -43,8 +45,8 @@ def seen(**variables):
 @pytest.mark.parametrize("asked", [1, 3])
 def test_the_pool_is_as_large_as_asked_whatever_the_mask_is(asked):
     pytest.importorskip("jax")
-    place = knobs.Placement((0, 1), asked, asked, 2)
-    env = knobs.environment(JAX.but(threads=asked), place)
+    place = settings.Placement((0, 1), asked, asked, 2)
+    env = settings.environment(JAX.but(threads=asked), place)
     assert env["NPROC"] == str(asked)
     before, after, pool, wall_s = seen(**env, OMP_NUM_THREADS="5")
     require(inforce.threads("jax", asked, {"pool_threads": len(pool)}))
@@ -86,15 +88,15 @@ def test_threads_are_found_by_their_whole_name(tmp_path):
 
 
 def test_other_engines_are_not_told():
-    place = knobs.Placement((0,), 1, 1, 1)
-    assert "NPROC" not in knobs.environment(Experiment(), place)
+    place = settings.Placement((0,), 1, 1, 1)
+    assert "NPROC" not in settings.environment(Experiment(), place)
 
 
 def test_the_cache_is_on_where_a_first_step_is_timed():
-    place = knobs.Placement((0,), 1, 1, 1)
-    steady = knobs.environment(JAX, place)
+    place = settings.Placement((0,), 1, 1, 1)
+    steady = settings.environment(JAX, place)
     assert steady["JAX_ENABLE_COMPILATION_CACHE"] == "false"
     for state in ("cold", "warm"):
-        env = knobs.environment(JAX.but(jit_state=state), place)
+        env = settings.environment(JAX.but(jit_state=state), place)
         assert "JAX_ENABLE_COMPILATION_CACHE" not in env
         assert env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] == "0"

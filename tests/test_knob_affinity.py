@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cputrain import knobs, launch, placement
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
+from cputrain.experiment.system import AFFINITIES, System
 from cputrain.knobs import affinity
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine.mask import choose, threads
 from cputrain.machine.topology import Cpu, Topology, TopologyError
-from cputrain.system import AFFINITIES, System
+from cputrain.run import launch, placement
 
 KINDS = tuple(kind for kind in AFFINITIES if kind != "default")
 
@@ -178,7 +179,7 @@ def test_this_machine_has_one_per_core_and_the_worker_shows_it():
     assert placed.physical_cores == placed.threads == len(placed.cpus)
     require(affinity.CpuAffinity().checks(experiment, placed, {}))
     assert affinity.CpuAffinity().checks(Experiment(), placed, {}) == []
-    assert knobs.environment(experiment, placed) == {}
+    assert settings.environment(experiment, placed) == {}
 
 
 TELL = (

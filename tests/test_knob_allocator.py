@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import knobs, libraries, paths
+from cputrain import paths
+from cputrain.engines import settings
+from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
-from cputrain.knobs import Placement
 from cputrain.knobs.allocator import PRELOADED, Allocator, tunables
-from cputrain.machine import malloc
+from cputrain.machine import libraries, malloc
 
 KNOB = Allocator()
 PLACE = Placement((0,), 1, 1, 1)
@@ -138,7 +139,7 @@ def test_thresholds_that_are_set_and_have_no_effect_are_caught():
 
 def test_tunables_joined_with_others_are_found(tmp_path):
     """As glibc leaves them in that memory, and as it was handed them."""
-    joined = knobs.environment(
+    joined = settings.environment(
         Experiment().but(allocator="glibc_thresholds", huge_pages="madvise"), PLACE
     )["GLIBC_TUNABLES"]
     assert "hugetlb" in joined and THRESHOLDS["GLIBC_TUNABLES"] in joined

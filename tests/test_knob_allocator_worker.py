@@ -8,12 +8,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from cputrain import launch, libraries
-from cputrain.cell import Cell
 from cputrain.experiment import Experiment
+from cputrain.experiment.system import ALLOCATORS
 from cputrain.knobs.allocator import PRELOADED, Allocator
-from cputrain.launch import CellFailed
-from cputrain.system import ALLOCATORS
+from cputrain.machine import libraries
+from cputrain.run import launch
+from cputrain.run.cell import Cell
+from cputrain.run.launch import CellFailed
 
 TINY = Experiment().but(
     n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, warm_up_steps=4, threads=1

@@ -5,13 +5,13 @@ import dataclasses
 import pytest
 from made_cpufreq import NO_TURBO, everything, laptop, like_this, policy, virtual
 
-from cputrain import placement
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.knobs import clocked
 from cputrain.machine import clock
 from cputrain.machine.controls.files import Files
 from cputrain.machine.controls.frequency import Frequency
 from cputrain.machine.reading import Unknown
+from cputrain.run import placement
 
 KNOB = clocked.Clocked()
 

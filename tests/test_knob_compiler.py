@@ -8,9 +8,9 @@ import sys
 import pytest
 from toy_sources import COMPILERS, asking, in_process, why_no, written
 
-from cputrain.cc import build
-from cputrain.inforce import NotInForce, require
-from cputrain.knobs import compiler
+from cputrain.engines.native_ import library_build
+from cputrain.engines.native_.knobs import compiler
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import built, isa, vectors
 
 each_compiler = pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def failed(experiment, library):
 @pytest.mark.parametrize("lto", [False, True], ids=["", "lto"])
 def test_what_was_asked_is_in_force_and_nothing_else(sources, cc, level, target, lto):
     asked = asking(cc, level, cc_target=target, lto=lto)
-    library = build.library(asked, sources)
+    library = library_build.library(asked, sources)
     require(compiler.in_force(asked, [library]))
     for other in {"O0", "O2", "O3", "Ofast"} - {level}:
         assert NAME.format("level") in failed(asked.but(cc_level=other), library)
@@ -55,7 +55,7 @@ def test_link_time_optimization_reaches_over_files(sources, cc):
     """What the switches say is what happened: the function of another file is called no more."""
     calls = []
     for lto in (False, True):
-        library = build.library(asking(cc, "O2", lto=lto), sources)
+        library = library_build.library(asking(cc, "O2", lto=lto), sources)
         text = vectors.disassembled(library)
         body = text.partition("<thirds>:")[2].partition("\n\n")[0]
         calls.append("third" in body.replace("<thirds", ""))
@@ -67,7 +67,7 @@ def test_link_time_optimization_reaches_over_files(sources, cc):
 def test_each_instruction_set_s_registers_and_what_is_above_them(sources, cc):
     sets = ("baseline", "avx2", "native")
     asked = {name: asking(cc, "Ofast", instruction_set=name) for name in sets}
-    made = {name: build.library(one, sources) for name, one in asked.items()}
+    made = {name: library_build.library(one, sources) for name, one in asked.items()}
     counts = {name: vectors.count(library) for name, library in made.items()}
     assert counts["baseline"]["xmm_packed"] > 0 == counts["baseline"]["ymm"]
     assert counts["avx2"]["ymm"] > 0 == counts["avx2"]["zmm"]
@@ -85,14 +85,14 @@ def test_each_instruction_set_s_registers_and_what_is_above_them(sources, cc):
 
 @needs_gcc
 def test_single_numbers_in_vector_registers_do_not_count(sources):
-    library = build.library(asking("gcc", "O0", cc_target="generic"), sources)
+    library = library_build.library(asking("gcc", "O0", cc_target="generic"), sources)
     assert vectors.count(library) == {"zmm": 0, "ymm": 0, "xmm_packed": 0}
 
 
 @needs_gcc
 def test_no_library_two_libraries_and_no_record_are_not_in_force(sources, tmp_path):
     asked = asking()
-    library = build.library(asked, sources)
+    library = library_build.library(asked, sources)
     for loaded in ([], [library, library]):
         with pytest.raises(NotInForce, match="libraries of the native engine: asked for one"):
             require(compiler.in_force(asked, loaded))
@@ -105,11 +105,12 @@ def test_no_library_two_libraries_and_no_record_are_not_in_force(sources, tmp_pa
 @needs_gcc
 def test_the_library_that_counts_is_the_one_that_is_mapped(sources):
     """Built as asked is not enough: another one may be loaded."""
-    asked, other = asking(level="O3"), build.library(asking(level="O0"), sources)
-    build.library(asked, sources)
+    asked, other = asking(level="O3"), library_build.library(asking(level="O0"), sources)
+    library_build.library(asked, sources)
     program = (
         "import ctypes, json, sys; from cputrain.experiment import Experiment; "
-        "from cputrain.knobs.compiler import NativeCompiler; ctypes.CDLL(sys.argv[1]); "
+        "from cputrain.engines.native_.knobs.compiler import NativeCompiler; "
+        "ctypes.CDLL(sys.argv[1]); "
         "e = Experiment.from_json(json.loads(sys.argv[2])); "
         "print([c.name for c in NativeCompiler().checks(e, None, {}) if not c.ok])"
     )
@@ -120,6 +121,6 @@ def test_the_library_that_counts_is_the_one_that_is_mapped(sources):
 
 @needs_gcc
 def test_records_of_the_two_compilers_are_told_apart(sources):
-    record = built.read(build.library(asking(), sources))
+    record = built.read(library_build.library(asking(), sources))
     assert record.compiler == "g++"
     assert dataclasses.replace(record, switches=()).last(r"-(O\w*)") == []

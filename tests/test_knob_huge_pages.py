@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import launch, paths
+from cputrain import paths
 from cputrain.experiment import Experiment
-from cputrain.inforce import Check, NotInForce, require
 from cputrain.knobs import huge_pages
+from cputrain.knobs.inforce import Check, NotInForce, require
 from cputrain.machine import pages, reading
+from cputrain.run import launch
 
 ENABLED = "sys/kernel/mm/transparent_hugepage/enabled"
 

@@ -8,20 +8,21 @@ import sys
 
 import pytest
 
-from cputrain import libraries, placement
-from cputrain.cc import programs
+from cputrain.engines.torch_.knobs import inductor
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
-from cputrain.knobs import inductor
+from cputrain.knobs.inforce import NotInForce, require
+from cputrain.machine import compilers, libraries
+from cputrain.run import placement
 
 CHILD = """
 import json, sys
 import torch, torch._inductor.config
-from cputrain import knobs
+from cputrain.engines.torch_.knobs.inductor import InductorCompiler
 from cputrain.experiment import Experiment
+from cputrain.machine.mask import Placement
 
-experiment, place = Experiment.from_json(json.loads(sys.argv[1])), knobs.Placement((0,), 1, 1, 1)
-knob = knobs.InductorCompiler()
+experiment, place = Experiment.from_json(json.loads(sys.argv[1])), Placement((0,), 1, 1, 1)
+knob = InductorCompiler()
 knob.before_work(experiment, place)
 function = torch.compile(lambda x: torch.exp(x) * 2 + torch.sin(x))
 x = torch.rand(32, 64)
@@ -133,9 +134,9 @@ def test_a_clang_without_openmp_s_header_is_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CONDA_PREFIX", "")
     monkeypatch.setattr(libraries, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
-    programs.has_own_header.cache_clear()
+    compilers.has_own_header.cache_clear()
     try:
         reason = inductor.InductorCompiler().why_not(asking("clang++"))
         assert "omp.h" in reason and "libomp-dev" in reason
     finally:
-        programs.has_own_header.cache_clear()
+        compilers.has_own_header.cache_clear()

@@ -7,14 +7,15 @@ import sys
 
 import pytest
 
-from cputrain import knobs, placement
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
 from cputrain.knobs import instructions
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.knobs.instructions import CAPS, SILENT, Instructions
 from cputrain.machine import isa
+from cputrain.run import placement
 
-ONE = knobs.Placement((0,), 1, 1, 1)
+ONE = settings.Placement((0,), 1, 1, 1)
 KNOB = Instructions()
 TORCH = "from cputrain.engines.torch_ import instruction_sets as i; said = i.readings()"
 NUMPY = """
@@ -131,7 +132,7 @@ def test_native_asks_for_nothing():
 
 
 def test_every_level_of_experiments_has_its_cap():
-    from cputrain.system import INSTRUCTION_SETS
+    from cputrain.experiment.system import INSTRUCTION_SETS
 
     assert {"native", *CAPS} == {*INSTRUCTION_SETS}
     assert all(cap.rung in isa.X86 for cap in CAPS.values())

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.system import MatmulBackend
-from cputrain import knobs, launch, libraries, placement
-from cputrain.cell import Cell
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
 from cputrain.knobs import matmul
-from cputrain.launch import CellFailed
+from cputrain.knobs.inforce import NotInForce, require
+from cputrain.machine import libraries
+from cputrain.run import launch, placement
+from cputrain.run.cell import Cell
+from cputrain.run.launch import CellFailed
 
 NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")
@@ -94,7 +96,7 @@ def test_a_library_that_is_missing_is_one_line(monkeypatch):
     gone = "/nowhere/libdnnl.so"
     monkeypatch.setenv(libraries.VARIABLE, f"onednn={gone}")
     monkeypatch.setattr(libraries, "expected", lambda name: False)
-    reason = knobs.why_not(NUMPY.but(matmul_backend="onednn"))
+    reason = settings.why_not(NUMPY.but(matmul_backend="onednn"))
     assert gone in reason and "No such file" in reason and "\n" not in reason
 
 

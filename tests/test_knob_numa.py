@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from cputrain import placement
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
 from cputrain.knobs import numa
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine.topology import memory_nodes
+from cputrain.run import placement
 
 MIB = 256
 """Pages of 4 KiB in one MiB."""

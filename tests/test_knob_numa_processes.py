@@ -6,13 +6,14 @@ import sys
 
 import pytest
 
-from cputrain import knobs, launch, placement
+from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.inforce import Check, NotInForce, require
+from cputrain.experiment.system import NUMA_POLICIES
 from cputrain.knobs import numa
+from cputrain.knobs.inforce import Check, NotInForce, require
 from cputrain.machine import reading
 from cputrain.machine.topology import memory_nodes
-from cputrain.system import NUMA_POLICIES
+from cputrain.run import launch, placement
 
 
 def needs_numactl():
@@ -72,13 +73,16 @@ def test_numactl_comes_before_the_interpreter():
     needs_numactl()
     experiment = Experiment().but(numa_policy="interleave")
     nodes = ",".join(map(str, memory_nodes()))
-    words = knobs.command(experiment, placement.place(experiment))
+    words = settings.command(experiment, placement.place(experiment))
     assert words == (shutil.which("numactl"), f"--interleave={nodes}")
 
 
 def test_what_is_started_under_numactl_is_skipped_with_the_reason():
     needs_numactl()
-    tell = "from cputrain import experiment, knobs; print(knobs.why_not(experiment.Experiment()))"
+    tell = (
+        "from cputrain.engines import settings; from cputrain.experiment import Experiment;"
+        "print(settings.why_not(Experiment()))"
+    )
     for words, said in (((), "None"), (("numactl", "--interleave=0"), "started under numactl (")):
         command = [*words, sys.executable, "-c", tell]
         run = subprocess.run(command, capture_output=True, text=True, check=True)

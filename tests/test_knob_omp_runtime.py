@@ -2,9 +2,10 @@
 
 import pytest
 
-from cputrain import libraries, paths
+from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.knobs.omp_runtime import OmpRuntime, gnu_in_force
+from cputrain.machine import libraries
 
 CALLED, MAPPED = "OpenMP runtime that torch calls", "libiomp5 mapped"
 FOLLOWS = "torch's thread count is libiomp5's"

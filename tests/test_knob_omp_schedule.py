@@ -5,22 +5,24 @@ import ast
 import pytest
 from toy_sources import COMPILERS, NATIVE, asking, in_process, why_no, written
 
-from cputrain import libraries, paths, placement
-from cputrain.cc import build
+from cputrain import paths
+from cputrain.engines.native_ import library_build
+from cputrain.engines.native_.knobs.omp_schedule import OmpSchedule
 from cputrain.experiment import Experiment
-from cputrain.knobs.omp_schedule import OmpSchedule
-from cputrain.system import OMP_SCHEDULES
+from cputrain.experiment.system import OMP_SCHEDULES
+from cputrain.machine import libraries
+from cputrain.run import placement
 
 SCHEDULE, ASKING = "OpenMP's schedule of loops", "loops that ask for it"
 SEEN = "the schedule that the library sees"
 PROGRAM = """
 import ctypes, os, sys
 from pathlib import Path
-from cputrain import libraries, openmp
+from cputrain.machine import libraries, openmp
 from cputrain.machine.mapped import file_of
 from cputrain.knobs import omp_schedule, omp_runtime, pinning, waiting, Placement
 from cputrain.experiment import Experiment
-from cputrain.system import OMP_SCHEDULES
+from cputrain.experiment.system import OMP_SCHEDULES
 library = ctypes.CDLL(sys.argv[1])
 library.openmp.restype = ctypes.c_void_p
 readings = {
@@ -83,7 +85,7 @@ def test_each_runtime_says_what_it_was_told_and_serves_the_library(sources, cc, 
             libraries.find(runtime)
         except libraries.Missing as missing:
             pytest.skip(str(missing))
-    library = build.library(asking(cc), sources)
+    library = library_build.library(asking(cc), sources)
     for asked in OMP_SCHEDULES:
         said = told(library, runtime, OMP_SCHEDULE=asked, OMP_WAIT_POLICY="passive")
         for name, checks in said["found"].items():
@@ -102,7 +104,7 @@ def test_each_runtime_says_what_it_was_told_and_serves_the_library(sources, cc, 
 @pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 def test_nothing_told_is_not_static(sources):
     """libgomp takes dynamic then, so the variable is always there."""
-    said = told(build.library(asking(), sources))
+    said = told(library_build.library(asking(), sources))
     assert not said["found"]["static"][SCHEDULE] and said["found"]["dynamic"][SCHEDULE]
     assert not any(ok for name, ok in said["runtimes"]["libgomp"].items() if "waiting" in name)
 
@@ -112,7 +114,7 @@ def test_loops_that_do_not_ask_are_found(sources):
     loops = (sources / "loops.c").read_text()
     for other in ("schedule(static)", "schedule(dynamic)"):
         (sources / "loops.c").write_text(loops.replace("schedule(runtime)", other))
-        said = told(build.library(asking(), sources), OMP_SCHEDULE="static")
+        said = told(library_build.library(asking(), sources), OMP_SCHEDULE="static")
         assert said["found"]["static"] == {SCHEDULE: True, SEEN: True, ASKING: False}, other
 
 

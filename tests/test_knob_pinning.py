@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
-from cputrain.knobs import Placement
 from cputrain.knobs.pinning import Pinning, assigned, places
 from cputrain.machine.topology import Cpu, Topology
 
@@ -107,7 +107,7 @@ def test_libgomp_s_binding_spoils_that_of_libiomp5_and_is_found():
     pytest.importorskip("torch")
     from openmp_process import PINNED, failed, told
 
-    from cputrain import libraries
+    from cputrain.machine import libraries
 
     if reason := libraries.why_not("libiomp5"):
         pytest.skip(reason)

@@ -6,8 +6,8 @@ pytest.importorskip("torch")
 
 from openmp_process import failed, plain
 
+from cputrain.engines.torch_.knobs.threads import TorchThreads, mkl_threads
 from cputrain.experiment import Experiment
-from cputrain.knobs.torch_threads import TorchThreads, mkl_threads
 
 INTRA, INTER = "torch.get_num_threads(), as set", "torch.get_num_interop_threads()"
 MKL = "mkl_get_max_threads()"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cputrain import libraries
 from cputrain.experiment import Experiment
 from cputrain.knobs.waiting import Waiting, in_force, started_with, variables
-from cputrain.openmp import Runtime
+from cputrain.machine import libraries
+from cputrain.machine.openmp import Runtime
 
 GNU = Runtime("/env/torch/lib/libgomp.so.1", is_kmp=False)
 TOLD, SPINS = "waiting, as {} was told", "blocktime, ms"

@@ -10,14 +10,15 @@ import pytest
 
 pytest.importorskip("jax")
 
-from cputrain import executed, knobs, paths
+from cputrain import paths
+from cputrain.engines import executed, settings
+from cputrain.engines.jax_.knobs import xla
 from cputrain.experiment import Experiment
-from cputrain.inforce import NotInForce, require
-from cputrain.knobs import xla
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
 
 TOY = Path(__file__).parent / "engines" / "jax_"
-ONE = knobs.Placement((0,), 1, 1, 1)
+ONE = settings.Placement((0,), 1, 1, 1)
 JAX = Experiment().but(engine="jax", compile="xla")
 CHILD = """
 import json
@@ -43,7 +44,7 @@ def child(env):
 
 
 def seen_under(experiment):
-    return child(knobs.environment(experiment, ONE))
+    return child(settings.environment(experiment, ONE))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_a_onednn_that_was_not_capped_is_found():
     """The toy's own flags are right; the other library was not told."""
     if reason := isa.why_not("avx2"):
         pytest.skip(reason)
-    env = knobs.environment(JAX.but(instruction_set="baseline"), ONE)
+    env = settings.environment(JAX.but(instruction_set="baseline"), ONE)
     seen = child({name: env[name] for name in env.keys() - {"ONEDNN_MAX_CPU_ISA"}})
     of_xla, of_onednn = xla.capped("baseline", seen["vectors"])
     assert of_xla.ok and not of_onednn.ok
@@ -114,7 +115,7 @@ def test_flags_are_joined_and_nobody_else_has_any():
     ]
     assert xla.flags(JAX) == []
     assert xla.flags(Experiment().but(instruction_set="avx2")) == []
-    assert "XLA_FLAGS" not in knobs.environment(JAX, ONE)
+    assert "XLA_FLAGS" not in settings.environment(JAX, ONE)
 
 
 def test_an_unknown_flag_would_end_the_process():

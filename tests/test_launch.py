@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import placement, wire
 from cputrain.experiment import Experiment
-from cputrain.launch import CellFailed, Worker
 from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
+from cputrain.run import placement, wire
+from cputrain.run.launch import CellFailed, Worker
 
 QUICK = Experiment().but(deadline_s=20)
 PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readline(); "
@@ -98,7 +98,7 @@ def test_a_grandchild_that_holds_the_pipes_neither_hangs_us_nor_lives_on():
 LAUNCHER = """
 import sys
 from cputrain.experiment import Experiment
-from cputrain.launch import Worker
+from cputrain.run.launch import Worker
 code = "import sys, time; sys.stdin.readline(); time.sleep(600)"
 w = Worker(Experiment(), {}, command=(sys.executable, "-c", code))
 print(w.process.pid, flush=True)

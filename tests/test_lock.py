@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from cputrain import lock
 from cputrain.errors import UsageError
+from cputrain.machine import lock
 
 ADDRESS = f"\0cputrain-test-{os.getpid()}"
 
@@ -21,7 +21,8 @@ def test_the_second_sweep_says_who_is_running():
 
 def test_a_killed_sweep_leaves_the_machine_free():
     code = (
-        f"from cputrain import lock; held = lock.hold({ADDRESS!r}); print(1, flush=True); input()"
+        f"from cputrain.machine import lock; held = lock.hold({ADDRESS!r});"
+        "print(1, flush=True); input()"
     )
     first = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from toy_sources import COMPILERS, NATIVE, asking, in_process, why_no
 
-from cputrain import libraries, paths, placement
-from cputrain.cc import build, programs
-from cputrain.knobs import compiler
-from cputrain.knobs.compiler import NativeCompiler
+from cputrain import paths
+from cputrain.engines.native_ import library_build
+from cputrain.engines.native_.knobs import compiler
+from cputrain.engines.native_.knobs.compiler import NativeCompiler
+from cputrain.machine import compilers, libraries
+from cputrain.run import placement
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 
@@ -37,8 +39,8 @@ def linked(folder, *names):
 @pytest.fixture
 def forgetful(monkeypatch, tmp_path):
     """Nothing is remembered of compilers, before or after, and no library is built yet."""
-    monkeypatch.setattr(build, "folder", lambda: tmp_path / "native")
-    caches = (compiler._tried, programs.version, programs.has_own_header)
+    monkeypatch.setattr(library_build, "folder", lambda: tmp_path / "native")
+    caches = (compiler._tried, compilers.version, compilers.has_own_header)
     for one in caches:
         one.cache_clear()
     yield
@@ -100,7 +102,7 @@ def test_clang_without_openmp_s_header_says_so(forgetful, monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(libraries, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
     reason = NativeCompiler().why_not(asking("clang"))
-    assert reason == f"clang has no omp.h: {programs.HEADER}"
+    assert reason == f"clang has no omp.h: {compilers.HEADER}"
 
 
 def test_clang_without_libiomp5_says_so(forgetful, monkeypatch, tmp_path):
@@ -114,7 +116,7 @@ def test_clang_without_libiomp5_says_so(forgetful, monkeypatch, tmp_path):
 
 LISTS = """
 import json
-from cputrain import plan
+from cputrain.sweep import plan
 suites = {p.name: {cell.name: cell.why_not for cell in p.cells} for p in plan.discover()}
 wanted = ("Compiler", "OmpSchedule", "NativeInstructionSet", "NumaPolicy", "Framework", "SeqLen")
 print(json.dumps({name: suites[name] for name in wanted}))

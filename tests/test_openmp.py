@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import openmp, paths
+from cputrain import paths
+from cputrain.machine import openmp
 
 torch = pytest.importorskip("torch")
 
 NONE = """
-from cputrain import openmp
+from cputrain.machine import openmp
 from cputrain.machine.reading import Unknown
 for ask in (openmp.serving, openmp.team, openmp.proc_bind):
     try:

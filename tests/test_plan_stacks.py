@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from cputrain import cli, listing, plan, resume, stacks
+from cputrain.commands import cli, listing
 from cputrain.errors import UsageError
-from cputrain.state import State
+from cputrain.run import stacks
+from cputrain.sweep import plan, resume
+from cputrain.sweep.state import State
 
 ALL = plan.discover()
 IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}

@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from cputrain import listing, plan
+from cputrain.commands import listing
 from cputrain.experiment import Experiment
+from cputrain.experiment.presets import PRESETS
 from cputrain.model.shapes import n_params
-from cputrain.presets import PRESETS
+from cputrain.sweep import plan
 
 TABLE = """
 mlm-80m       masked_node 12 768 12 3072  8000  512  1  4
@@ -124,7 +125,7 @@ def test_a_baseline_that_takes_fewer_steps_is_the_baseline_still():
 
 
 def test_discovery_needs_the_standard_library_only():
-    code = "import sys; from cputrain import plan; plan.discover(); print(*sys.modules)"
+    code = "import sys; from cputrain.sweep import plan; plan.discover(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert loaded.isdisjoint({"numpy", "torch", "polars", "asv", "rich", "jinja2", "psutil"})
@@ -143,7 +144,7 @@ def test_the_list_is_short_and_complete(capsys):
 
 
 def test_guesses_grow_with_what_is_run():
-    from cputrain.guess import guess_s
+    from cputrain.sweep.guess import guess_s
 
     composed = PRESETS["llm-117m"].experiment
     assert guess_s(composed.but(micro_batches=None)) > 4 * guess_s(composed)

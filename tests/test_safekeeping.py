@@ -1,6 +1,6 @@
 import pytest
 
-from cputrain import safekeeping
+from cputrain.sweep import safekeeping
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@ import platform
 
 import pytest
 
-from cputrain import paths, placement, stacks, suite
+from cputrain import paths
 from cputrain.experiment import Experiment
+from cputrain.run import placement, stacks, suite
 
 TORCH, IPEX = Experiment(), Experiment().but(engine="ipex")
 FLAGS = "fma avx2 f16c bmi2"

@@ -1,6 +1,6 @@
 import pytest
 
-from cputrain.state import State
+from cputrain.sweep.state import State
 
 WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
 

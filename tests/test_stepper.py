@@ -8,9 +8,9 @@ import pytest
 from cputrain import engines
 from cputrain.data import feed
 from cputrain.experiment import Experiment
-from cputrain.gates import DidNotTrain
 from cputrain.model.initial import initial_weights
-from cputrain.stepper import Stepper
+from cputrain.worker.gates import DidNotTrain
+from cputrain.worker.stepper import Stepper
 
 NUMPY = {"engine": "numpy", "attention_backend": "manual"}
 SMALL = Experiment().but(n_layer=1, n_embd=32, n_head=2, seq_len=32, **NUMPY)

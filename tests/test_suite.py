@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
-from cputrain import paths, plan, suite
+from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
+from cputrain.run import suite
+from cputrain.sweep import plan
 
 ALL = plan.discover()
 
@@ -126,7 +128,7 @@ def test_cell_names_are_folders():
     assert paths.cell_name((1, "a/b c")) == "1-a_b_c"
 
 
-SUITE = """from cputrain import suite
+SUITE = """from cputrain.run import suite
 
 
 class Heads(suite.Suite):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cputrain import testing
-from cputrain.testing import BOTH, OF_IPEX, TOOLS_ONLY
+from cputrain.commands import test
+from cputrain.commands.test import BOTH, OF_IPEX, TOOLS_ONLY
 
 TOOLS = (*TOOLS_ONLY, *BOTH)
 
@@ -20,17 +20,17 @@ TOOLS = (*TOOLS_ONLY, *BOTH)
     ],
 )
 def test_a_place_runs_where_its_libraries_are(asked, stack, tools, ipex):
-    assert testing.without(asked, TOOLS_ONLY) == stack
-    assert testing.within(asked, TOOLS) == tools
-    assert testing.within(asked, OF_IPEX) == ipex
+    assert test.without(asked, TOOLS_ONLY) == stack
+    assert test.within(asked, TOOLS) == tools
+    assert test.within(asked, OF_IPEX) == ipex
 
 
 def test_places_are_told_from_other_words():
     words = ["-x", "tests/sweep", "-k", "tests_of", "tests/test_testing.py::test_x", "tests/gone"]
-    places, others = testing.split(words)
+    places, others = test.split(words)
     assert places == ["tests/sweep", "tests/test_testing.py::test_x"]
     assert others == ["-x", "-k", "tests_of", "tests/gone"]
 
 
 def test_every_folder_is_there():
-    assert all((testing.PROJECT / folder).is_dir() for folder in (*TOOLS, *OF_IPEX))
+    assert all((test.PROJECT / folder).is_dir() for folder in (*TOOLS, *OF_IPEX))

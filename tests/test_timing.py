@@ -1,6 +1,6 @@
 import pytest
 
-from cputrain import timing
+from cputrain.worker import timing
 
 
 class FakeClock:

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from cputrain import watch
+from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
-from cputrain.knobs import Placement
 from cputrain.machine.noise import Ticks
-from cputrain.watch import Watch
+from cputrain.worker import watch
+from cputrain.worker.watch import Watch
 
 
 class NoFeed:

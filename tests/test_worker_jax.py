@@ -6,9 +6,9 @@ pytest.importorskip("jax")
 
 from test_worker_kinds import run
 
-from cputrain import launch, placement
 from cputrain.experiment import Experiment
-from cputrain.launch import CellFailed
+from cputrain.run import launch, placement
+from cputrain.run.launch import CellFailed
 
 SMALL = Experiment().but(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
 SMALL = SMALL.but(steps=4, samples=1, warm_up_steps=4)

@@ -7,10 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from cputrain import placement  # noqa: E402
-from cputrain.cell import Cell  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
-from cputrain.launch import CellFailed  # noqa: E402
+from cputrain.run import placement  # noqa: E402
+from cputrain.run.cell import Cell  # noqa: E402
+from cputrain.run.launch import CellFailed  # noqa: E402
 
 SMALL = Experiment().but(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
 

@@ -8,8 +8,8 @@ pytest.importorskip("torch")
 
 from test_worker import SMALL, run
 
-from cputrain import launch, placement
-from cputrain.launch import CellFailed
+from cputrain.run import launch, placement
+from cputrain.run.launch import CellFailed
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 TWO = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 import sys
 
-from cputrain import libraries
+from cputrain.engines.native_.knobs.compiler import NativeCompiler
 from cputrain.experiment import Experiment
-from cputrain.knobs.compiler import NativeCompiler
+from cputrain.machine import libraries
 
 NATIVE = Experiment().but(engine="native", attention_backend="manual")
 SOURCES = {

@@ -17,7 +17,7 @@ from cputrain.results import columns, records
 from cputrain.results.columns import Peaks, Row
 from cputrain.results.engines import RATIO, SCHEMA
 from cputrain.results.rows import Cell
-from cputrain.side_by_side.names import AGAIN, FIRST
+from cputrain.run.names import AGAIN, FIRST
 
 NO_TORCH = "torch has no number to compare with"
 NO_INTERVAL = "no interval of the ratio: too few rounds"

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cputrain.experiment import Experiment
-from cputrain.runtime import ENGINES
+from cputrain.experiment.runtime import ENGINES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ def load(name: str) -> ModuleType:
     """
     if name not in ENGINES:
         raise EngineError(f"engine = {name!r}: one of {', '.join(ENGINES)} is needed")
-    module = f"cputrain.engines.{name}_"
+    module = f"cputrain.engines.{name}_.engine"
     if module in sys.modules:
         return sys.modules[module]
     try:

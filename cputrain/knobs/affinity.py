@@ -9,7 +9,7 @@ from cputrain.machine.topology import Topology, read_topology
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 
 class CpuAffinity(Knob):
@@ -30,7 +30,7 @@ class CpuAffinity(Knob):
 
 def kind_of_mask(kind: str, topology: Topology) -> list[Check]:
     """Whether the mask whose CPUs are those of `topology` is of the kind of its name."""
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
     on_core = sorted({len(core) for core in topology.cores})
     shares = f"{topology.note or 'CPUs of the mask on each of its cores'}"

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain import libraries
-from cputrain.inforce import Check
+from cputrain.knobs.inforce import Check
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import malloc
+from cputrain.machine import libraries, malloc
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment

@@ -7,7 +7,7 @@ import os
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from cputrain.inforce import Check, same
+from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import clock
 from cputrain.machine.controls import wanted

@@ -26,7 +26,7 @@ from cputrain.machine import pages, reading
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 PR_SET_THP_DISABLE = 41
 PR_GET_THP_DISABLE = 42
@@ -126,7 +126,7 @@ def in_force(setting: str, root: Path = reading.ROOT) -> list[Check]:
 
     Some are needed to show that they are given; the baseline model has blocks enough.
     """
-    from cputrain.inforce import Check, same
+    from cputrain.knobs.inforce import Check, same
 
     if setting == "default":
         return []

@@ -20,7 +20,7 @@ from cputrain.machine import isa, mapped, reading
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 NATIVE = "native"
 SILENT = "it does not say"
@@ -118,7 +118,7 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
         said: by library: `aten`, `onednn`, `ipex`, `mkl` and `mkl_mode` (a text, None for silent),
             `openblas` (of each), `numpy` (the features that it found and may use).
     """
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
     cap = CAPS[level]
     rules: dict[str, tuple[str, str, Callable[[Any], bool]]] = {

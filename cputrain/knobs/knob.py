@@ -9,7 +9,7 @@ from cputrain.machine.mask import Placement as Placement
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 
 class Knob:

@@ -9,9 +9,9 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain import libraries
-from cputrain.inforce import Check, same
+from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine import libraries
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
@@ -39,7 +39,7 @@ class Matmul(Knob):
 
     torch: the linear layers of the blocks; the head and attention stay in the library that torch
     was built with. NumPy, native: every product. In force by what the libraries themselves print
-    of one step outside the clock (`cputrain.multiplied`), and here by their files and threads.
+    of one step outside the clock (`engines.multiplied`), and here by their files and threads.
     """
 
     def why_not(self, experiment: Experiment) -> str | None:

@@ -19,7 +19,7 @@ from cputrain.machine.topology import memory_nodes, read_topology
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 INSTALL = "numactl is not installed: apt install numactl (Fedora: dnf install numactl)"
 SHARE = 0.5
@@ -120,7 +120,7 @@ def in_force(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> l
     pass on to it. Local pages may go elsewhere where a node is full, so only their policy is
     looked at; the kernel takes "local" and "default" for the same.
     """
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
     name = "memory policy"
     if policy == "default":

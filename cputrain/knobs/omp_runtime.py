@@ -12,13 +12,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain import libraries, openmp
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import mapped, reading
+from cputrain.machine import libraries, mapped, openmp, reading
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 INTEL = "libiomp5"
 
@@ -50,7 +49,7 @@ class OmpRuntime(Knob):
 
 def own_binding(readings: dict[str, Any]) -> list[Check]:
     """The native engine's library itself says who serves it."""
-    from cputrain.inforce import same
+    from cputrain.knobs.inforce import same
 
     name = "OpenMP runtime that the native engine is bound to"
     return [same(name, openmp.serving().path, readings.get("openmp"))]
@@ -58,7 +57,7 @@ def own_binding(readings: dict[str, Any]) -> list[Check]:
 
 def gnu_in_force(caller: str = "torch", *, called: bool, root: Path = reading.ROOT) -> list[Check]:
     """No libiomp5 is mapped and, where `caller` calls OpenMP at all, it calls libgomp."""
-    from cputrain.inforce import Check, same
+    from cputrain.knobs.inforce import Check, same
 
     checks = [same(f"{INTEL} mapped", [], mapped.libraries(INTEL, root=root))]
     if called:
@@ -70,7 +69,7 @@ def gnu_in_force(caller: str = "torch", *, called: bool, root: Path = reading.RO
 
 def intel_in_force(asked: Path, caller: str = "torch") -> list[Check]:
     """Parallel regions run in the file `asked`, and torch takes its thread count from there."""
-    from cputrain.inforce import same
+    from cputrain.knobs.inforce import same
 
     runtime = openmp.serving()
     name = f"OpenMP runtime that {caller} calls"

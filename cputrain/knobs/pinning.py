@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cputrain import openmp
 from cputrain.knobs.knob import Knob, Placement
+from cputrain.machine import openmp
 from cputrain.machine.mask import place
 from cputrain.machine.topology import Topology, read_topology
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 Place = tuple[int, ...]
 """CPUs that a thread may move between."""
@@ -61,7 +61,7 @@ class Pinning(Knob):
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        from cputrain.inforce import same, unbound
+        from cputrain.knobs.inforce import same, unbound
 
         system = experiment.system
         if system.pinning == "none":

@@ -12,13 +12,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain import openmp
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import reading
+from cputrain.machine import openmp, reading
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
-    from cputrain.inforce import Check
+    from cputrain.knobs.inforce import Check
 
 SPIN_0 = {"libgomp": {"GOMP_SPINCOUNT": "0"}, "libiomp5": {"KMP_BLOCKTIME": "0"}}
 """How each runtime is told not to spin."""
@@ -66,7 +65,7 @@ def in_force(
     Raises:
         reading.Unknown: /proc/self/environ cannot be read.
     """
-    from cputrain.inforce import same
+    from cputrain.knobs.inforce import same
 
     reads = KMP_READS if runtime.is_kmp else GNU_READS
     told = {name: value for name, value in started_with(root).items() if name in reads}

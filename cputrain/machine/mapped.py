@@ -48,7 +48,7 @@ def libraries(*names: str, root: Path = reading.ROOT) -> list[str]:
 def openmp_runtimes(root: Path = reading.ROOT) -> list[str]:
     """Paths of the OpenMP runtimes that are loaded; more than one may be, and one is called.
 
-    Which one that is, `cputrain.openmp.serving` tells.
+    Which one that is, `cputrain.machine.openmp.serving` tells.
 
     Raises:
         Unknown: /proc/self/maps cannot be read.

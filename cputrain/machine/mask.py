@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from cputrain.experiment.system import System
 from cputrain.machine.topology import Cpu, Topology, TopologyError, read_topology
-from cputrain.system import System
 
 Core = tuple[Cpu, ...]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from cputrain.machine import bandwidth, clock, cpu, peak, reading, record, topology
+from cputrain.machine import bandwidth, clock, cpu, measurements, peak, reading, topology
 
 SECONDS = {"fp32": 3.0, "bf16": 1.2, "int8": 1.2, "bandwidth": 0.8}
 """Most time for one number of threads, and the shares where not all have so much."""
@@ -44,7 +44,7 @@ class Task:
 def task(text: str) -> Task:
     """The task of a text such as "fp32:2". Raises ValueError."""
     kind, _, threads = text.partition(":")
-    if kind not in record.FIELDS or not re.fullmatch("[1-9][0-9]{0,4}", threads):
+    if kind not in measurements.FIELDS or not re.fullmatch("[1-9][0-9]{0,4}", threads):
         raise ValueError(text)
     return Task(kind, int(threads))
 
@@ -140,7 +140,7 @@ def measure(tasks: Sequence[Task], seconds: float, order: tuple[int, ...]) -> di
         if isinstance(rate, str):
             reasons[str(one)] = rate
         else:
-            field = found.setdefault(record.FIELDS[one.kind], {})
+            field = found.setdefault(measurements.FIELDS[one.kind], {})
             field[str(one.threads)] = float(f"{rate:.4g}")
             most = max(most, one.threads)
     found |= {"bandwidth_array_bytes": sizes, "reasons": reasons}
@@ -160,7 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
         description="Measure matrix products and memory bandwidth, and print JSON.",
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="in all, imports included")
-    what = f"such as fp32:2; one of {', '.join(record.FIELDS)}, and threads"
+    what = f"such as fp32:2; one of {', '.join(measurements.FIELDS)}, and threads"
     parser.add_argument("tasks", type=task, nargs="+", metavar="TASK", help=what)
     options = parser.parse_args(arguments)
     order = cores_in_order(topology.read_topology())

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cputrain import libraries, paths
-from cputrain.library import LIBRARIES
-from cputrain.machine import reading
+from cputrain import paths
+from cputrain.machine import libraries, reading
+from cputrain.machine.catalogue import LIBRARIES
 from cputrain.machine.finding import Finding
 
 Family = Literal["debian", "fedora", ""]

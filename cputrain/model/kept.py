@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cputrain.experiment import Experiment
-from cputrain.model.activations import is_gated
+from cputrain.experiment.activations import is_gated
 from cputrain.model.attention_flops import has_fused_kernel, pairs
 from cputrain.model.mixing import COUNTS
 

@@ -9,14 +9,13 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from cputrain import shares
 from cputrain.experiment import Experiment
-from cputrain.model import native
-from cputrain.model.activations import is_gated
+from cputrain.experiment.activations import is_gated
+from cputrain.experiment.rules import WITH_ATTENTION
+from cputrain.model import native, shares
 from cputrain.model.attention_flops import has_fused_kernel
 from cputrain.model.kept import block_numbers, pair_numbers
 from cputrain.model.shapes import n_params, n_trained, trained, weight_shapes
-from cputrain.rules import WITH_ATTENTION
 
 FLOAT = 4
 """Bytes of a float32."""

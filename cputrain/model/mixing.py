@@ -8,9 +8,9 @@ from __future__ import annotations
 from types import ModuleType
 
 from cputrain.experiment import Experiment
+from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.model import gmlp, lstm, moe, ssm
 from cputrain.model.attention_flops import attention_flops
-from cputrain.rules import WITH_ATTENTION
 
 COUNTS: dict[str, ModuleType] = {"lstm": lstm, "gmlp": gmlp, "ssm": ssm, "moe": moe}
 """By architecture, where it is not a plain transformer: what counts for it.

@@ -9,9 +9,9 @@ parameters as gpt's, and the router's beside.
 from __future__ import annotations
 
 from cputrain.experiment import Experiment
-from cputrain.model.activations import is_gated
+from cputrain.experiment.activations import is_gated
+from cputrain.experiment.rules import EXPERTS as EXPERTS
 from cputrain.model.transformer import Shapes, attention_shapes, layer
-from cputrain.rules import EXPERTS as EXPERTS
 
 TOP = 2
 """Experts of each token."""

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from cputrain.report import words
 from cputrain.results.columns import Row
-from cputrain.side_by_side.names import AGAIN
+from cputrain.run.names import AGAIN
 
 HEAD = (
     *("threads", "engine", "step [99 %]", "over torch [99 %]", "first step", "import"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from cputrain.experiment.presets import PRESETS, Preset
+from cputrain.experiment.published import Figure, Range
 from cputrain.model.shapes import n_params
-from cputrain.presets import PRESETS, Preset
-from cputrain.published import Figure, Range
 from cputrain.report import words
 from cputrain.results.columns import Row
 

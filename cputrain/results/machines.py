@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.machine import record
+from cputrain.machine import measurements
 from cputrain.results import asvfiles, columns
 from cputrain.results.columns import Peaks
 from cputrain.results.records import Problem
@@ -40,7 +40,7 @@ class MachineFacts:
         Kinds of which nothing was measured are left out.
         """
         every = {**self.peaks, "bandwidth": self.bandwidth}
-        kinds = [kind for kind in record.FIELDS if every.get(kind)]
+        kinds = [kind for kind in measurements.FIELDS if every.get(kind)]
         counts = sorted({n for kind in kinds for n in every[kind]}, key=int)
         return [(n, {kind: every[kind].get(n) for kind in kinds}) for n in counts]
 
@@ -113,7 +113,7 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
     if path.exists():
         try:
             content = json.loads(path.read_bytes())
-            for kind, name in record.FIELDS.items():
+            for kind, name in measurements.FIELDS.items():
                 given = content.get(name) or {}
                 rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
             date = content.get("date")

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from cputrain.cc import programs
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.experiment import Experiment
+from cputrain.machine import compilers
 
 SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 """Small, and with no two sizes alike but where they must be."""
@@ -31,7 +31,7 @@ def each(request):
     engine, attention = request.param.split("-")
     if engine in ("torch", "jax"):
         pytest.importorskip(engine)
-    if engine == "native" and not programs.is_here("gcc"):
+    if engine == "native" and not compilers.is_here("gcc"):
         pytest.skip("gcc is not installed")
     compiler = "xla" if engine == "jax" else "eager"
     return SMALL.but(engine=engine, compile=compiler, attention_backend=attention)

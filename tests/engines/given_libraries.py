@@ -2,9 +2,9 @@
 
 import pytest
 
-from cputrain import libraries
-from cputrain.engines.numpy_libraries import KINDS
+from cputrain.engines.blas import KINDS
 from cputrain.knobs.matmul import MKL_LAYERS, VARIABLE
+from cputrain.machine import libraries
 
 NAMES = ("openblas", "mkl", "onednn")
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from cputrain.cc import programs
 from cputrain.experiment import Experiment
+from cputrain.machine import compilers
 from cputrain.model.memory import memory_bytes
 
 CHILD = """
@@ -57,7 +57,7 @@ print(peak_resident())
     ids=str,
 )
 def test_estimate_is_near_the_peak(changes):
-    if changes.get("engine") == "native" and not programs.is_here("gcc"):
+    if changes.get("engine") == "native" and not compilers.is_here("gcc"):
         pytest.skip("gcc is not installed")
     if "engine" not in changes:
         pytest.importorskip("torch")

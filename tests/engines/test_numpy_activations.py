@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cputrain.engines import EngineError
-from cputrain.engines.numpy_activations import PLAIN, Activation
-from cputrain.model.activations import ACTIVATIONS, is_gated
+from cputrain.engines.numpy_.activations import PLAIN, Activation
+from cputrain.experiment.activations import ACTIVATIONS, is_gated
 
 
 def logistic(x):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cputrain.engines.numpy_attention import Attention
+from cputrain.engines.numpy_.attention import Attention
 from cputrain.experiment import Experiment
 
 USUAL = Experiment().but(engine="numpy", attention_backend="manual", n_embd=12, n_head=4)

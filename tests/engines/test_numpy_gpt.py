@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cputrain.engines import EngineError
-from cputrain.engines.numpy_ import NumpyEngine
+from cputrain.engines.numpy_.engine import NumpyEngine
 from cputrain.model import initial
 
 VARIANTS = {

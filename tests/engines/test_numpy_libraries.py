@@ -12,9 +12,9 @@ import pytest
 from given_libraries import NAMES, load, path
 
 from cputrain import paths
-from cputrain.engines import EngineError, numpy_libraries, verbose
-from cputrain.engines.numpy_libraries import KINDS, OneDnn
-from cputrain.engines.numpy_products import Products
+from cputrain.engines import EngineError, blas, verbose
+from cputrain.engines.blas import KINDS, OneDnn
+from cputrain.engines.numpy_.products import Products
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,15 +54,15 @@ def test_another_file_is_refused_in_one_line(name, tmp_path):
 
 def test_onednn_for_other_threads_than_the_wanted_ones_is_refused(monkeypatch):
     """This one is for OpenMP's; were those of TBB wanted, it would not do."""
-    monkeypatch.setattr(numpy_libraries, "OPENMP", 4)
+    monkeypatch.setattr(blas, "OPENMP", 4)
     with pytest.raises(EngineError, match=r"libdnnl.*CPU runtime 2: a build for OpenMP is needed"):
         OneDnn(path("onednn"))
 
 
 THREADS = """
 import json, sys
-from cputrain.engines.numpy_libraries import KINDS
-from cputrain.engines.numpy_products import Products, described
+from cputrain.engines.blas import KINDS
+from cputrain.engines.numpy_.products import Products, described
 import numpy as np
 from threadpoolctl import threadpool_info
 multiply = Products(KINDS[sys.argv[1]](sys.argv[2]))

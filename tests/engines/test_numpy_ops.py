@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from cputrain.engines import numpy_ops as ops
-from cputrain.engines.numpy_ import NumpyEngine
+from cputrain.engines.numpy_ import ops as ops
+from cputrain.engines.numpy_.engine import NumpyEngine
 from cputrain.model import initial
 
 

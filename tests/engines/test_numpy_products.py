@@ -9,11 +9,12 @@ from given_libraries import NAMES, give, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cputrain import engines, executed, inforce, multiplied
-from cputrain.engines import EngineError
-from cputrain.engines.numpy_ import NumpyEngine
-from cputrain.engines.numpy_products import Products
+from cputrain import engines
+from cputrain.engines import EngineError, executed, multiplied
+from cputrain.engines.numpy_.engine import NumpyEngine
+from cputrain.engines.numpy_.products import Products
 from cputrain.experiment import Experiment
+from cputrain.knobs import inforce
 from cputrain.model import initial
 
 NUMPY = Experiment().but(engine="numpy", attention_backend="manual")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from cputrain import engines
-from cputrain.engines.numpy_adamw import AdamW
+from cputrain.engines.numpy_.adamw import AdamW
 from cputrain.experiment import Experiment
+from cputrain.experiment.activations import ACTIVATIONS
 from cputrain.model import initial
-from cputrain.model.activations import ACTIVATIONS
 from cputrain.model.shapes import weight_shapes
 
 torch = pytest.importorskip("torch")

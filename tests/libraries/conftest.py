@@ -2,7 +2,7 @@
 
 import pytest
 
-from cputrain import libraries
+from cputrain.machine import libraries
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from made_libraries import ELF, TRIPLET, put
 
-from cputrain import libraries, paths
-from cputrain.library import LIBRARIES
+from cputrain import paths
+from cputrain.machine import libraries
+from cputrain.machine.catalogue import LIBRARIES
 
 
 def test_the_stack_goes_before_conda_and_conda_before_the_system(root, tmp_path, monkeypatch):

@@ -6,8 +6,9 @@ import sys
 import pytest
 from made_libraries import put
 
-from cputrain import libraries, paths
+from cputrain import paths
 from cputrain.errors import UsageError
+from cputrain.machine import libraries
 
 
 def test_a_given_path_goes_before_all_others_and_nothing_stands_in_for_a_bad_one(root, monkeypatch):
@@ -52,7 +53,14 @@ def test_a_bad_flag_is_named(word, named):
 
 def test_a_bad_flag_is_status_2_before_anything_is_done():
     pytest.importorskip("rich")
-    command = [sys.executable, "-m", "cputrain.cli", "run", "--library", "jemalloc=/nowhere"]
+    command = [
+        sys.executable,
+        "-m",
+        "cputrain.commands.cli",
+        "run",
+        "--library",
+        "jemalloc=/nowhere",
+    ]
     done = subprocess.run(command, cwd=paths.PROJECT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stdout == ""
     assert "jemalloc=/nowhere: No such file" in done.stderr

@@ -6,11 +6,11 @@ import subprocess
 import pytest
 from made_cpufreq import THP, desktop, everything, laptop, policy, server
 
+from cputrain.experiment.system import System
 from cputrain.machine.controls import journal
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.files import ControlError
 from cputrain.machine.controls.wanted import controls
-from cputrain.system import System
 
 ASKED = {
     "governor": (server, {"governor": "performance"}),

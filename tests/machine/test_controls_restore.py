@@ -5,7 +5,7 @@ import json
 import pytest
 from made_cpufreq import everything, policy, server
 
-from cputrain import cli
+from cputrain.commands import cli
 from cputrain.machine.controls import journal
 from cputrain.machine.controls.files import Files
 from cputrain.machine.controls.governor import Governor

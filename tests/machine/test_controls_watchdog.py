@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from made_cpufreq import everything, laptop, policy
 
-from cputrain import cli, paths
+from cputrain import paths
+from cputrain.commands import cli
 from cputrain.machine.controls import journal
 
 CHANGING = """
@@ -19,7 +20,7 @@ from pathlib import Path
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.files import Files
 from cputrain.machine.controls.wanted import controls
-from cputrain.system import System
+from cputrain.experiment.system import System
 files = Files(Path(sys.argv[1]))
 asked = System(governor="performance", frequency_ghz=1.2, turbo="off")
 changes = Changes(files, controls(asked, files, (0, 1, 2, 3)))

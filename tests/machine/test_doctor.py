@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from cputrain.machine import busy, doctor
+from cputrain.commands import doctor
+from cputrain.machine import busy
 
 
 def found(root, what):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cputrain.machine import measure, record, topology
+from cputrain.machine import measure, measurements, topology
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import Cpu, Topology
 
@@ -71,7 +71,9 @@ def test_the_program_measures_everything_and_binds_its_threads():
     done = run("--seconds", "3", *tasks)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    rates = {f"{k}:{n}": v for k, f in record.FIELDS.items() for n, v in found.get(f, {}).items()}
+    rates = {
+        f"{k}:{n}": v for k, f in measurements.FIELDS.items() for n, v in found.get(f, {}).items()
+    }
     assert sorted([*rates, *found["reasons"]]) == sorted(tasks)  # a busy machine leaves no time
     assert 1e8 < rates["fp32:1"] < 1e13
     assert all(1e7 < rate < 1e14 for rate in rates.values())

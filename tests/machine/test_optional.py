@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import libraries, paths
-from cputrain.library import LIBRARIES
-from cputrain.machine import optional
+from cputrain import paths
+from cputrain.machine import libraries, optional
+from cputrain.machine.catalogue import LIBRARIES
 
 
 @pytest.fixture

@@ -7,10 +7,11 @@ import pytest
 
 pytest.importorskip("rich")
 
-from cputrain import paths, plan, prepare, progress
+from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
-from cputrain.machine import measure, peak, record, topology
+from cputrain.machine import measure, measurements, peak, topology
+from cputrain.sweep import plan, prepare, progress
 
 ONE = Experiment().but(cores=1, threads=1)
 NOBODY = Path("/nowhere/python")
@@ -48,7 +49,7 @@ def test_what_is_known_is_not_measured_again(own_root):
     path.parent.mkdir(parents=True)
     cores = topology.read_topology().physical_cores
     rates = {str(one.threads): 9e10 for one in prepare.tasks(cells(ONE), cores)}
-    known = {field: rates for kind, field in record.FIELDS.items() if kind != "int8"}
+    known = {field: rates for kind, field in measurements.FIELDS.items() if kind != "int8"}
     path.write_text(json.dumps(known))
     prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
     with pytest.raises(OSError, match="nowhere"):
@@ -70,14 +71,14 @@ def test_what_is_missing_is_measured_first(own_root, monkeypatch, again):
 
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
     rates = {str(n): 9e10 for n in range(1, 4097)}
-    record.merge(path, {"torch": "t", **dict.fromkeys(peak.FIELDS.values(), rates)})
+    measurements.merge(path, {"torch": "t", **dict.fromkeys(peak.FIELDS.values(), rates)})
     prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1), again=again)
     ((module, _, seconds, *tasks),) = asked
     assert module == "cputrain.machine.measure"
     assert float(seconds) == (prepare.AGAIN_S if again else prepare.FIRST_S)
     assert tasks[0] == "bandwidth:1" and ("fp32:1" in tasks) == again
-    assert record.read(path)["bandwidth_bytes_per_s"] == {"1": 4e10}
-    assert record.read(path)["fp32_matmul_flops"]["1"] == 9e10
+    assert measurements.read(path)["bandwidth_bytes_per_s"] == {"1": 4e10}
+    assert measurements.read(path)["fp32_matmul_flops"]["1"] == 9e10
 
 
 def test_a_trial_run_may_measure_less(own_root, monkeypatch):

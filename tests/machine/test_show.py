@@ -4,13 +4,14 @@ import argparse
 
 import pytest
 
+from cputrain.commands import machine
 from cputrain.errors import UsageError
-from cputrain.machine import facts, record, registry, show
+from cputrain.machine import facts, measurements, registry
 from cputrain.machine.reading import MachineError
 
 
 def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
-    lines = show.lines(server.root, tmp_path)
+    lines = machine.lines(server.root, tmp_path)
     assert lines[0].split() == ["machine", registry.machine_name(server.root)]
     assert {line.split()[0] for line in lines} > set(facts.KEYS)
     (speed,) = (line for line in lines if line.startswith("memory_speed"))
@@ -19,7 +20,7 @@ def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
 
 
 def test_a_machine_that_says_nothing(tree, tmp_path):
-    assert len(show.lines(tree.root, tmp_path)) == len(facts.KEYS) + 4
+    assert len(machine.lines(tree.root, tmp_path)) == len(facts.KEYS) + 4
 
 
 MEASURED = {
@@ -41,8 +42,8 @@ MEASURED = {
 
 def test_what_was_measured(server, tmp_path):
     path = tmp_path / registry.machine_name(server.root) / "machine.json"
-    record.merge(path, MEASURED)
-    found = {line.split()[0]: line for line in show.lines(server.root, tmp_path)}
+    measurements.merge(path, MEASURED)
+    found = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
     assert "2026-11-21" in found["measured"]
     assert found["peak_2_threads"].endswith("220.0 GFLOP/s, fp32 matrix product")
     assert found["bandwidth_2_threads"].endswith("35.3 GB/s, triad, 3 arrays of 128 MiB")
@@ -53,23 +54,23 @@ def test_what_was_measured(server, tmp_path):
     assert found["torch"].endswith("2.13.0") and "not installed" in found["jax"]
     assert found["torch_build"].endswith("AVX2")
     assert "GHz" in found["clock_now"] or "unknown (" in found["clock_now"]
-    record.merge(path, {"date": "d", "int8_matmul_flops": {"4": 9e11}})
-    found = {line.split()[0]: line for line in show.lines(server.root, tmp_path)}
+    measurements.merge(path, {"date": "d", "int8_matmul_flops": {"4": 9e11}})
+    found = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
     assert found["peak_4_threads"].endswith("900.0 GOP/s, int8 matrix product")
     path.write_text("{")
     with pytest.raises(MachineError):
-        show.lines(server.root, tmp_path)
+        machine.lines(server.root, tmp_path)
 
 
 def test_a_file_of_an_earlier_version(server, tmp_path):
     path = tmp_path / registry.machine_name(server.root) / "machine.json"
     path.parent.mkdir()
     path.write_text('{"date": "d", "torch": "2.13.0", "fp32_matmul_flops": {"1": 1e11}}')
-    assert show.lines(server.root, tmp_path)[-1].endswith("100.0 GFLOP/s, fp32 matrix product")
+    assert machine.lines(server.root, tmp_path)[-1].endswith("100.0 GFLOP/s, fp32 matrix product")
 
 
 def test_the_verb(capsys):
-    assert show.main(argparse.Namespace(name=None)) == 0
+    assert machine.main(argparse.Namespace(name=None)) == 0
     assert "kernel" in capsys.readouterr().out
 
 
@@ -77,15 +78,15 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     folder = tmp_path / "asv" / "laptop"
     folder.mkdir(parents=True)
     (folder / "machine.json").write_text('{"machine": "laptop", "cpu": "i5-1240P", "isa": null}')
-    found = [line.split() for line in show.other_lines("laptop", tmp_path)]
+    found = [line.split() for line in machine.other_lines("laptop", tmp_path)]
     assert ["cpu", "i5-1240P"] in found and ["isa", "unknown"] in found
     why = {"unknown_facts": {"isa": "no flags"}}
-    record.merge(tmp_path / "laptop" / "machine.json", MEASURED | why)
-    lines = show.other_lines("laptop", tmp_path)
+    measurements.merge(tmp_path / "laptop" / "machine.json", MEASURED | why)
+    lines = machine.other_lines("laptop", tmp_path)
     assert any(line.startswith("bandwidth_2_threads") for line in lines)
     assert any(line.split(maxsplit=1) == ["isa", "unknown (no flags)"] for line in lines)
     with pytest.raises(UsageError, match=r"'desktop'.*there are: laptop"):
-        show.other_lines("desktop", tmp_path)
+        machine.other_lines("desktop", tmp_path)
     (folder / "machine.json").write_text("[")
     with pytest.raises(MachineError, match="damaged"):
-        show.other_lines("laptop", tmp_path)
+        machine.other_lines("laptop", tmp_path)

@@ -5,9 +5,9 @@ import pytest
 
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.experiment import Experiment
+from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.model.flops import flops_per_step
 from cputrain.model.initial import initial_weights
-from cputrain.rules import WITH_ATTENTION
 
 torch = pytest.importorskip("torch")
 

@@ -13,8 +13,8 @@ from cputrain.data.batches import Batch
 from cputrain.engines.torch_ import parallel
 from cputrain.experiment import Experiment
 from cputrain.model import initial
-from cputrain.ranks import agreement
-from cputrain.ranks.group import Group
+from cputrain.worker.ranks import agreement
+from cputrain.worker.ranks.group import Group
 
 
 class Plain(torch.nn.Module):

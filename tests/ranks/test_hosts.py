@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cputrain import hosts, paths
+from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.model import initial
-from cputrain.ranks.places import label
+from cputrain.worker.ranks import hosts
+from cputrain.worker.ranks.places import label
 
 PARTS = {
     "model": {"n_layer": 2, "n_embd": 64},
@@ -46,7 +47,15 @@ def test_a_missing_file_and_a_missing_torchrun_are_one_line_each(tmp_path):
     with pytest.raises(hosts.HostsError, match="No such file"):
         hosts.read(tmp_path / "absent.json")
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(paths.PROJECT)}
-    command = [sys.executable, "-m", "cputrain.hosts", "--experiment", "x", "--out", "y"]
+    command = [
+        sys.executable,
+        "-m",
+        "cputrain.worker.ranks.hosts",
+        "--experiment",
+        "x",
+        "--out",
+        "y",
+    ]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 1
     (line,) = done.stderr.strip().split("\n")
@@ -107,7 +116,7 @@ start() {
         -m torch.distributed.run --nnodes=2 --node-rank=$(($2 - 1)) --nproc-per-node=1 \\
         --master-addr=10.99.0.1 --master-port=29500 --local-addr=10.99.0.$2 \\
         --log-dir=/dev/null \\
-        -m cputrain.hosts --experiment experiment.json --out report.json --offline
+        -m cputrain.worker.ranks.hosts --experiment experiment.json --out report.json --offline
 }
 start one 1 & start two 2 || status=$?
 wait $! && exit $status

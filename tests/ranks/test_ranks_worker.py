@@ -10,15 +10,16 @@ import pytest
 
 pytest.importorskip("torch")
 
-from cputrain import engines, launch, placement
-from cputrain.cell import Cell
+from cputrain import engines
 from cputrain.data import feed
 from cputrain.experiment import Experiment
-from cputrain.launch import CellFailed
 from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory import memory_bytes
-from cputrain.ranks import torchrun
+from cputrain.run import launch, placement
+from cputrain.run.cell import Cell
+from cputrain.run.launch import CellFailed
+from cputrain.worker.ranks import torchrun
 
 SHAPE = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "batch_size": 2, "grad_accum": 2}
 SMALL = Experiment().but(**SHAPE, processes=2, steps=4, samples=1, warm_up_steps=2)
@@ -127,13 +128,13 @@ def test_another_number_of_processes_than_asked_is_found(own_root, tmp_path, mon
 # What DDP's place is taken by is in ranks_program.py.
 WITHOUT_DDP = """
 import sys
-from cputrain import parent
-from cputrain.ranks import torchrun
+from cputrain.machine import parent
+from cputrain.worker.ranks import torchrun
 parent.die_with_parent()
 torchrun.take_place()
 sys.path.append({folder!r})
-from cputrain import serving
-from cputrain.ranks import process
+from cputrain.worker import serving
+from cputrain.worker.ranks import process
 from ranks_program import Plain
 from cputrain.engines.torch_ import parallel
 parallel.DistributedDataParallel = Plain

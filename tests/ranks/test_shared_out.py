@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cputrain import placement
 from cputrain.experiment import Experiment
 from cputrain.machine.mask import shared_out
 from cputrain.machine.topology import Cpu, Topology, TopologyError
-from cputrain.ranks import torchrun
+from cputrain.run import placement
+from cputrain.worker.ranks import torchrun
 
 EIGHT = Experiment().but(batch_size=8)
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from cputrain.machine.reading import Unknown
-from cputrain.ranks import traffic
+from cputrain.worker.ranks import traffic
 
 
 def test_every_byte_is_counted_once():

@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from cputrain import plan
-from cputrain.progress import Progress
 from cputrain.report.export import Summary
+from cputrain.sweep import plan
+from cputrain.sweep.progress import Progress
 
 
 def shown(console):

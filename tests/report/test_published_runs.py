@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from cputrain.experiment.presets import PRESETS
 from cputrain.model.shapes import n_params
-from cputrain.presets import PRESETS
 from cputrain.report import presets
 from cputrain.report.notes import note
 from cputrain.results.columns import SCHEMA

@@ -8,12 +8,12 @@ from made_engines import run
 from rich.console import Console
 
 from cputrain.analysis import side_by_side
-from cputrain.progress import Progress
 from cputrain.report import engines as shown
 from cputrain.report.export import export
 from cputrain.results import engines
 from cputrain.results.records import Problem
-from cputrain.side_by_side.shown import Shown
+from cputrain.sweep.progress import Progress
+from cputrain.sweep.side_by_side.shown import Shown
 
 RATIOS = {"torch": 1.0, "torch again": 1.01, "jax": "no | jax\nhere", "numpy": 0.7}
 PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}

@@ -2,7 +2,7 @@
 
 import re
 
-from cputrain.presets import PRESETS
+from cputrain.experiment.presets import PRESETS
 from cputrain.report.export import export
 
 NAMES = ("mlm-80m", "llm-25m", "wiki-24m")

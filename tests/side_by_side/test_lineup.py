@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from cputrain import paths, plan
+from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
-from cputrain.side_by_side import lineup
-from cputrain.side_by_side.names import AGAIN, INDUCTOR
+from cputrain.run.names import AGAIN, INDUCTOR
+from cputrain.sweep import plan
+from cputrain.sweep.side_by_side import lineup
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ def test_the_same_again_is_the_same_experiment(suites):
 
 
 COUNT = """
-from cputrain import plan
-from cputrain.side_by_side import lineup
+from cputrain.sweep import plan
+from cputrain.sweep.side_by_side import lineup
 for block in lineup.blocks(plan.discover(), False):
     print(block.name, block.cells[0].values[2], block.cells[0].experiment.system.cores)
 """

@@ -11,11 +11,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from cputrain import plan, stacks
 from cputrain.experiment import Experiment
 from cputrain.results import records
-from cputrain.side_by_side import lineup
-from cputrain.side_by_side.rounds import Rounds
+from cputrain.run import stacks
+from cputrain.sweep import plan
+from cputrain.sweep.side_by_side import lineup
+from cputrain.sweep.side_by_side.rounds import Rounds
 
 SMALL = Experiment().but(
     n_layer=1, n_embd=64, seq_len=32, steps=2, samples=2, warm_up_steps=2, cores=1
@@ -140,7 +141,7 @@ def workers_of(root):
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             environ = (folder / "environ").read_bytes().split(b"\0")
-            if wanted in environ and b"cputrain.worker" in (folder / "cmdline").read_bytes():
+            if wanted in environ and b"cputrain.worker.job" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
         except OSError:
             continue

@@ -14,7 +14,7 @@ from cputrain import paths
 SUITES = '''
 """Trial suites."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 def small(base, **changes):
@@ -77,7 +77,7 @@ class Trial:
 
     def start(self, *words: str) -> subprocess.Popen:
         return subprocess.Popen(
-            [sys.executable, "-m", "cputrain.cli", *words],
+            [sys.executable, "-m", "cputrain.commands.cli", *words],
             cwd=paths.PROJECT,
             env=self.env,
             stdout=subprocess.PIPE,

@@ -10,7 +10,7 @@ from cputrain.results import engines
 SUITES = '''
 """Two shapes; all of it on NumPy, whose workers start quickly."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class Framework(suite.Suite):

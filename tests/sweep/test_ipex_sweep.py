@@ -7,13 +7,14 @@ import pytest
 
 pytest.importorskip("asv")
 
-from cputrain import asvenv, environments, plan, stacks
 from cputrain.errors import RunError
+from cputrain.run import stacks
+from cputrain.sweep import asvenv, environments, plan
 
 SUITES = '''
 """Trial suites of two environments."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class Both(suite.Suite):

@@ -12,7 +12,7 @@ pytest.importorskip("asv")
 SUITE = '''
 """Trial suites of the machine's settings."""
 
-from cputrain import suite
+from cputrain.run import suite
 
 
 class Chosen(suite.Suite):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+# IPEX imports inductor, which where there is Triton, as with every CUDA build of torch, starts
+# processes to compile in: seconds of CPU time beside the first steps, for nothing.
+os.environ["TORCH_WARM_POOL"] = "0"
 
 import intel_extension_for_pytorch as ipex
 import torch

@@ -27,5 +27,3 @@ of many steps; torch 2.13's fused step took 69 to 77 ms beside it.
 
 What remains is products, some 30 of 37 ms, at 200 GFLOP/s.
 """
-
-from cputrain.engines.jax_.engine import build as build

@@ -10,7 +10,7 @@ import jax
 from jax import Array, lax
 
 from cputrain.engines import EngineError
-from cputrain.model.activations import ACTIVATIONS
+from cputrain.experiment.activations import ACTIVATIONS
 
 
 class _Functions:

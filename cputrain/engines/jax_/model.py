@@ -12,7 +12,7 @@ from cputrain.engines.jax_.attention import Attention
 from cputrain.engines.jax_.dropout import drop
 from cputrain.engines.jax_.layers import Parameters, linear, norm
 from cputrain.experiment import Experiment
-from cputrain.model.activations import is_gated
+from cputrain.experiment.activations import is_gated
 
 
 class Gpt:

@@ -10,7 +10,7 @@ import optax
 from jax import Array
 
 from cputrain.engines.jax_.layers import Parameters
-from cputrain.parts import Training
+from cputrain.experiment.parts import Training
 
 State = Any
 """optax's: a tree of arrays."""

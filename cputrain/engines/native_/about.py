@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain.engines.native_.binding import WHOLE, Functions
 from cputrain.machine.mapped import file_of
-from cputrain.openmp import schedule_name
+from cputrain.machine.openmp import schedule_name
 
 if TYPE_CHECKING:
     from cputrain.engines.native_.products import Given

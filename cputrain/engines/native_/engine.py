@@ -11,11 +11,10 @@ import numpy as np
 from numpy import ndarray
 
 from cputrain import __version__
-from cputrain.cc import build
 from cputrain.data.batches import IGNORE
 from cputrain.engines import EngineError, check_weights
 from cputrain.engines.batch import check
-from cputrain.engines.native_ import about
+from cputrain.engines.native_ import about, library_build
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
 from cputrain.engines.native_.products import Given
 from cputrain.experiment import Experiment
@@ -46,7 +45,7 @@ class NativeEngine:
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._experiment, self._training = experiment, experiment.training
-        self._c = Functions(str(build.library(experiment)))
+        self._c = Functions(str(library_build.library(experiment)))
         self._given = Given.of(experiment)
         model, training = experiment.model, experiment.training
         sizes = Sizes(
@@ -189,3 +188,8 @@ class NativeEngine:
         found = (LONG * 3)()
         self._c.products(self._gpt, found)
         return list(found)
+
+
+def build(experiment: Experiment, weights: Weights) -> NativeEngine:
+    """The engine of this experiment; see `cputrain.engines.build`."""
+    return NativeEngine(experiment, weights)

@@ -7,8 +7,8 @@ import os
 from typing import Any, Self
 
 from cputrain.engines import EngineError
+from cputrain.engines.blas import KINDS, WHOLE, Cblas
 from cputrain.engines.loading import function, loaded
-from cputrain.engines.numpy_libraries import KINDS, WHOLE, Cblas
 from cputrain.experiment import Experiment
 from cputrain.knobs.matmul import VARIABLE
 

@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters, get_compilation_metrics
 from torch._inductor import metrics as inductor_metrics
 
 from cputrain.engines import EngineError
-from cputrain.runtime import Runtime
+from cputrain.experiment.runtime import Runtime
 
 NO_FUSION: dict[str, Any] = {
     "max_fusion_size": 1,

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from cputrain.engines.torch_ import dropout, linear, norms
 from cputrain.experiment import Experiment
+from cputrain.experiment.activations import ACTIVATIONS
 from cputrain.model import gmlp
-from cputrain.model.activations import ACTIVATIONS
 
 
 class Spatial(nn.Module):  # type: ignore[misc]

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from cputrain.engines.torch_ import onednn, quantized
 from cputrain.experiment import Experiment
-from cputrain.fields import refuse
+from cputrain.experiment.fields import refuse
 
 
 class QuantizedLinear(nn.Linear):  # type: ignore[misc]

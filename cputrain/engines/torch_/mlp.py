@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from cputrain.engines.torch_ import linear
 from cputrain.experiment import Experiment
-from cputrain.model.activations import ACTIVATIONS, is_gated
+from cputrain.experiment.activations import ACTIVATIONS, is_gated
 
 
 class Mlp(nn.Module):  # type: ignore[misc]

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from cputrain.engines.torch_ import linear, transformer
 from cputrain.experiment import Experiment
+from cputrain.experiment.activations import ACTIVATIONS, is_gated
 from cputrain.model import moe
-from cputrain.model.activations import ACTIVATIONS, is_gated
 
 BALANCE = 0.1
 """Weight of the balance loss: the most that Fedus et al. 2022 (sec. 2.2) tried. They settled on

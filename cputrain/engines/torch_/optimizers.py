@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim import SGD, Adafactor, AdamW, Optimizer
 
 from cputrain.experiment import Experiment
-from cputrain.parts import Training
+from cputrain.experiment.parts import Training
 
 KERNELS: dict[str, dict[str, bool]] = {
     "default": {},  # one tensor after another: on a CPU torch chooses nothing else by itself

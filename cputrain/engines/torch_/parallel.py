@@ -9,10 +9,10 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from cputrain import shares
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.evidence import keep_random
 from cputrain.experiment import Experiment
+from cputrain.model import shares
 
 if TYPE_CHECKING:
     import numpy as np

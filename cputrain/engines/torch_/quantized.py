@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from cputrain.rules import GROUP as GROUP
+from cputrain.experiment.rules import GROUP as GROUP
 
 ACTIVATION_LEVELS = 127
 WEIGHT_LEVELS = 63

@@ -8,8 +8,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from cputrain import lock
 from cputrain.errors import UsageError
+from cputrain.machine import lock
 from cputrain.machine.controls import journal as journals
 from cputrain.machine.controls import leftover
 from cputrain.machine.controls.control import Control

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from cputrain.experiment import Experiment
+from cputrain.experiment.system import System
 from cputrain.machine import mask
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.control import Control
@@ -14,7 +15,6 @@ from cputrain.machine.controls.governor import EnergyPreference, Governor
 from cputrain.machine.controls.huge_pages import HugePageMode
 from cputrain.machine.controls.turbo import Turbo
 from cputrain.machine.topology import read_topology
-from cputrain.system import System
 
 FLAG = "--allow-machine-changes"
 

@@ -8,9 +8,9 @@ pytest.importorskip("intel_extension_for_pytorch")
 
 from made_ipex import KERNELS, SMALL, built
 
-from cputrain import executed
+from cputrain.engines import executed
 from cputrain.engines.ipex_ import packing
-from cputrain.inforce import NotInForce, require
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model.shapes import weight_shapes
 
 bf16 = pytest.mark.skipif(

@@ -5,9 +5,9 @@ import pytest
 
 from cputrain import engines
 from cputrain.engines import EngineError
-from cputrain.engines.numpy_activations import PLAIN
+from cputrain.engines.numpy_.activations import PLAIN
 from cputrain.experiment import Experiment
-from cputrain.model import activations as lines
+from cputrain.experiment import activations as lines
 from cputrain.model.initial import initial_weights
 
 jax = pytest.importorskip("jax")

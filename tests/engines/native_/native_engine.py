@@ -5,12 +5,11 @@ from contextlib import contextmanager
 import pytest
 from threadpoolctl import threadpool_limits
 
-from cputrain import libraries
-from cputrain.cc import programs
 from cputrain.knobs.matmul import VARIABLE
+from cputrain.machine import compilers, libraries
 
 needs_gcc = pytest.mark.skipif(
-    not programs.is_here("gcc"), reason=f"gcc is not installed: {programs.INSTALL['gcc']}"
+    not compilers.is_here("gcc"), reason=f"gcc is not installed: {compilers.INSTALL['gcc']}"
 )
 
 

@@ -13,8 +13,9 @@ import toy_sources
 from toy_sources import COMPILERS, asking, in_process, why_no, written
 
 from cputrain import paths
-from cputrain.cc import ahead, build, programs
 from cputrain.engines import EngineError
+from cputrain.engines.native_ import ahead, library_build
+from cputrain.machine import compilers
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 
@@ -25,17 +26,19 @@ def sources(own_root):
 
 
 def record(path):
-    return json.loads((path.parent / build.RECORD).read_text())
+    return json.loads((path.parent / library_build.RECORD).read_text())
 
 
 @needs_gcc
 def test_it_is_built_once_and_its_commands_are_kept(sources):
-    path = build.library(asking(), sources)
+    path = library_build.library(asking(), sources)
     first = path.stat().st_mtime_ns
-    assert build.library(asking(), sources) == path == build.place(asking(), sources)
+    assert (
+        library_build.library(asking(), sources) == path == library_build.place(asking(), sources)
+    )
     assert path.stat().st_mtime_ns == first
     assert path.parent.parent == paths.STATE / "native"
-    assert sorted(file.name for file in path.parent.iterdir()) == [build.RECORD, path.name]
+    assert sorted(file.name for file in path.parent.iterdir()) == [library_build.RECORD, path.name]
     kept = record(path)
     *objects, link = kept["commands"]
     assert len(objects) == 2 and all("-c" in words and "-O2" in words for words in objects)
@@ -55,23 +58,23 @@ def test_whatever_it_depends_on_names_it(sources, monkeypatch):
         asking(cc_target="generic"),
         asking(instruction_set="avx2"),
     ]
-    places = {build.place(one, sources) for one in asked}
+    places = {library_build.place(one, sources) for one in asked}
     assert len(places) == len(asked)
-    assert build.place(asking(omp_schedule="guided", threads=1), sources) in places
-    before = build.place(asking(), sources)
+    assert library_build.place(asking(omp_schedule="guided", threads=1), sources) in places
+    before = library_build.place(asking(), sources)
     (sources / "sum.h").write_text("float sum_of(const float *, int);\nfloat third(float);\n")
-    changed = build.place(asking(), sources)
+    changed = library_build.place(asking(), sources)
     assert changed != before
-    monkeypatch.setattr(programs, "version", lambda program: "gcc 99")
-    assert build.place(asking(), sources) not in (before, changed)
+    monkeypatch.setattr(compilers, "version", lambda program: "gcc 99")
+    assert library_build.place(asking(), sources) not in (before, changed)
 
 
 @needs_gcc
 def test_a_library_for_this_processor_is_not_taken_for_another_s(sources, monkeypatch):
     own, generic = asking(), asking(cc_target="generic")
-    before = [build.place(one, sources) for one in (own, generic)]
-    monkeypatch.setattr(build, "_processor", lambda: ["another one"])
-    after = [build.place(one, sources) for one in (own, generic)]
+    before = [library_build.place(one, sources) for one in (own, generic)]
+    monkeypatch.setattr(library_build, "_processor", lambda: ["another one"])
+    after = [library_build.place(one, sources) for one in (own, generic)]
     assert after[0] != before[0] and after[1] == before[1]
 
 
@@ -81,9 +84,9 @@ from pathlib import Path
 from cputrain import paths
 paths.STATE = Path(sys.argv[1])
 sys.path.insert(0, sys.argv[3])
-from cputrain.cc import build
+from cputrain.engines.native_ import library_build
 from toy_sources import asking
-print(build.library(asking(), Path(sys.argv[2])).stat().st_ino)
+print(library_build.library(asking(), Path(sys.argv[2])).stat().st_ino)
 """
 
 
@@ -95,16 +98,16 @@ def test_processes_that_want_it_at_once_get_the_same_one(sources):
     with ThreadPoolExecutor(3) as pool:
         printed = list(pool.map(lambda _: in_process(*words, **env), range(3)))
     assert len(set(printed)) == 1
-    left = {file.name for file in build.folder().iterdir()}
-    assert left == {"lock", build.place(asking(), sources).parent.name}
+    left = {file.name for file in library_build.folder().iterdir()}
+    assert left == {"lock", library_build.place(asking(), sources).parent.name}
 
 
 @needs_gcc
 def test_what_a_killed_build_left_is_removed(sources):
-    left = build.folder() / f"{build.MAKING}1"
+    left = library_build.folder() / f"{library_build.MAKING}1"
     left.mkdir(parents=True)
     (left / "half.o").write_text("")
-    build.library(asking(), sources)
+    library_build.library(asking(), sources)
     assert not left.exists()
 
 
@@ -112,11 +115,11 @@ def test_what_a_killed_build_left_is_removed(sources):
 def test_an_error_is_one_line_and_leaves_nothing(sources):
     (sources / "sum.c").write_text('#include "sum.h"\nint nothing(void) { return unknown; }\n')
     with pytest.raises(EngineError, match=r"^gcc cannot build .*error: .unknown. undeclared") as e:
-        build.library(asking(), sources)
+        library_build.library(asking(), sources)
     assert "\n" not in str(e.value)
-    assert [file.name for file in build.folder().iterdir()] == ["lock"]
+    assert [file.name for file in library_build.folder().iterdir()] == ["lock"]
     with pytest.raises(EngineError, match="no C sources"):
-        build.library(asking(), sources / "nowhere")
+        library_build.library(asking(), sources / "nowhere")
 
 
 @needs_gcc
@@ -124,14 +127,14 @@ def test_a_function_that_is_nowhere_is_an_error_of_the_build_and_not_of_a_worker
     """The linker would leave it to be looked for when it is called."""
     (sources / "loops.c").write_text("float missing(void); float f(void) { return missing(); }\n")
     with pytest.raises(EngineError, match="missing"):
-        build.library(asking(), sources)
+        library_build.library(asking(), sources)
 
 
 def test_a_compiler_that_is_not_here_is_one_line(sources, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     for cc in ("gcc", "clang"):
         with pytest.raises(EngineError, match=rf"^{cc} is not installed: apt install {cc} \(Fed"):
-            build.library(asking(cc), sources)
+            library_build.library(asking(cc), sources)
 
 
 @needs_gcc
@@ -139,14 +142,14 @@ def test_a_folder_that_cannot_be_written_is_one_line(sources, monkeypatch, tmp_p
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(paths, "STATE", tmp_path / "file")
     with pytest.raises(EngineError, match=r"cannot be built in .*: Not a directory"):
-        build.library(asking(), sources)
+        library_build.library(asking(), sources)
 
 
 @needs_gcc
 def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
     sources = written(own_root / "src")
-    monkeypatch.setattr(build.place, "__defaults__", (sources,))
-    monkeypatch.setattr(build.library, "__defaults__", (sources,))
+    monkeypatch.setattr(library_build.place, "__defaults__", (sources,))
+    monkeypatch.setattr(library_build.library, "__defaults__", (sources,))
     said = []
     asked = [
         asking(),
@@ -156,7 +159,7 @@ def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
     ]
     ahead.libraries(asked, said.append)
     assert said == ["building the native engine: 2 libraries"]
-    assert all(build.place(one).exists() for one in asked[:3])
+    assert all(library_build.place(one).exists() for one in asked[:3])
     ahead.libraries(asked, said.append)
     assert len(said) == 1
     (sources / "sum.c").write_text("no C\n")
@@ -168,7 +171,7 @@ def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
 def test_the_tools_need_nothing_but_the_standard_library():
     """A sweep builds in an interpreter that has none of the measured libraries."""
     program = (
-        "import sys; from cputrain.cc import ahead, build; "
+        "import sys; from cputrain.engines.native_ import ahead, library_build; "
         "print(sorted({'numpy', 'torch', 'psutil'} & set(sys.modules)))"
     )
     words = [sys.executable, "-S", "-c", program]

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from toy_sources import COMPILERS, asking, in_process, why_no, written
 
-from cputrain import libraries
-from cputrain.cc import build, programs
+from cputrain.engines.native_ import library_build
+from cputrain.machine import compilers, libraries
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 each_compiler = pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def sources(own_root):
 
 
 def record(path):
-    return json.loads((path.parent / build.RECORD).read_text())
+    return json.loads((path.parent / library_build.RECORD).read_text())
 
 
 DENORMAL = """
@@ -41,20 +41,20 @@ print(before * scale.value != 0)
 @pytest.mark.parametrize("level", ["O0", "O3", "Ofast"])
 @pytest.mark.parametrize("lto", [False, True], ids=["", "lto"])
 def test_loading_it_leaves_denormal_numbers_alone(sources, cc, level, lto):
-    path = build.library(asking(cc, level, lto=lto), sources)
+    path = library_build.library(asking(cc, level, lto=lto), sources)
     assert in_process(DENORMAL, path, **preloaded(cc)).strip() == "True"
 
 
 @needs_gcc
 def test_a_library_linked_with_ofast_would_be_found_out(sources):
     """What the test above looks for is real: this is how gcc before 13 links."""
-    path = build.library(asking(level="Ofast"), sources)
+    path = library_build.library(asking(level="Ofast"), sources)
     words = record(path)["commands"][0]
     other = path.with_name("other.so")
     plain = ["gcc", "-shared", "-fPIC", "-fopenmp", *map(str, sources.glob("*.c")), "-o", other]
     subprocess.run([*plain, "-Ofast"], check=True)
     if in_process(DENORMAL, other).strip() == "True":
-        pytest.skip(f"{programs.version('gcc')} links no such start file into libraries")
+        pytest.skip(f"{compilers.version('gcc')} links no such start file into libraries")
     assert "-Ofast" in words
 
 

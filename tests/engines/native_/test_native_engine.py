@@ -8,9 +8,9 @@ import pytest
 from native_engine import needs_gcc
 
 from cputrain import engines
-from cputrain.cc import build
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.engines import EngineError
+from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.binding import Functions
 from cputrain.experiment import Experiment
 from cputrain.machine import mapped
@@ -71,7 +71,7 @@ def test_an_update_needs_gradients(engine, batch_of):
 
 def test_what_it_says_of_itself(engine):
     readings = engine.readings()
-    assert readings["library"] == str(build.library(SMALL).resolve())
+    assert readings["library"] == str(library_build.library(SMALL).resolve())
     assert readings["cc_version"].startswith("GCC ")
     assert readings["openmp"] in mapped.openmp_runtimes()
     assert readings["openmp_threads"] == readings["openmp_team"] > 0
@@ -87,7 +87,7 @@ def test_small_numbers_are_not_flushed_to_zero(engine):
 
 
 def test_flushing_is_seen(engine):
-    library = Functions(str(build.library(SMALL)))
+    library = Functions(str(library_build.library(SMALL)))
     if library.flush_to_zero() < 0:
         pytest.skip("this processor has no MXCSR")
     numbers = np.full(1, 1e-39, np.float32)
@@ -105,10 +105,10 @@ def test_flushing_is_seen(engine):
 @pytest.mark.parametrize("given", ["static", "static,1", "dynamic", "dynamic,4", "guided"])
 def test_the_schedule_is_read_back(given):
     code = (
-        "from cputrain.engines.native_ import about, binding; from cputrain.cc import build;"
+        "from cputrain.engines.native_ import about, binding, library_build;"
         "from cputrain.experiment import Experiment;"
         "e = Experiment().but(engine='native', attention_backend='manual');"
-        "print(about.schedule(binding.Functions(str(build.library(e)))))"
+        "print(about.schedule(binding.Functions(str(library_build.library(e)))))"
     )
     env = {"OMP_SCHEDULE": given, "PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from toy_sources import COMPILERS, NATIVE, why_no
 
-from cputrain import engines, executed, libraries, multiplied, paths
+from cputrain import engines, paths
 from cputrain.data.batches import Batch
-from cputrain.inforce import NotInForce, require
-from cputrain.knobs import compiler, matmul
+from cputrain.engines import executed, multiplied
+from cputrain.engines.native_.knobs import compiler
+from cputrain.knobs import matmul
+from cputrain.knobs.inforce import NotInForce, require
+from cputrain.machine import libraries
 from cputrain.model.initial import initial_weights
 
 pytest.importorskip("threadpoolctl")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_engine import given_library, needs_gcc, with_threads
 
-from cputrain.cc import build
+from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.binding import Factor, Functions
 from cputrain.engines.native_.products import Given
 from cputrain.experiment import Experiment
@@ -20,12 +20,12 @@ NATIVE = Experiment().but(engine="native", attention_backend="manual")
 @pytest.fixture(scope="module", params=["Ofast native", "O2 generic"])
 def library(request):
     level, target = request.param.split()
-    return Functions(str(build.library(NATIVE.but(cc_level=level, cc_target=target))))
+    return Functions(str(library_build.library(NATIVE.but(cc_level=level, cc_target=target))))
 
 
 @pytest.fixture(scope="module")
 def best():
-    return Functions(str(build.library(NATIVE)))
+    return Functions(str(library_build.library(NATIVE)))
 
 
 def matrix(rng, rows, columns, is_transposed, gap):

@@ -5,10 +5,12 @@ import json
 import pytest
 from toy_sources import COMPILERS, asking, why_no
 
-from cputrain import knobs, launch, paths
-from cputrain.cc import ahead, build
-from cputrain.cell import Cell
-from cputrain.launch import CellFailed
+from cputrain import paths
+from cputrain.engines import settings
+from cputrain.engines.native_ import ahead, library_build
+from cputrain.run import launch
+from cputrain.run.cell import Cell
+from cputrain.run.launch import CellFailed
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
@@ -28,7 +30,7 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, monkeyp
     asked = asking(level="O2", lto=True, omp_schedule="dynamic,4")
     record = run(asked)
     assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0.1
-    assert build.place(asked).exists()
+    assert library_build.place(asked).exists()
     checks = {check["name"]: check for check in record["in_force"]}
     assert checks["vector_instructions"]["found"].keys() == {"zmm", "ymm", "xmm_packed"}
     assert checks["link-time optimization of the native engine"]["found"] is True
@@ -55,5 +57,5 @@ def test_clang_s_library_runs_on_libiomp5(own_root):
 
 
 def test_every_setting_has_a_place_among_the_knobs():
-    kinds = {type(knob).__name__ for knob in knobs.KNOBS}
+    kinds = {type(knob).__name__ for knob in settings.KNOBS}
     assert {"NativeCompiler", "OmpSchedule"} <= kinds

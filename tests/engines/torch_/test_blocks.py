@@ -8,8 +8,8 @@ import pytest
 from made_model import BERT, SMALL, make
 
 from cputrain.engines.torch_ import blocks
+from cputrain.experiment.parts import ARCHITECTURES
 from cputrain.model import shapes
-from cputrain.parts import ARCHITECTURES
 
 torch = pytest.importorskip("torch")
 

@@ -7,9 +7,9 @@ from made_model import batch, make
 from made_precision import arrays, failed, prepared, profiled, setting, step
 from torch import nn
 
-from cputrain import gates
 from cputrain.engines.torch_ import forward_difference, in_precision, precision
-from cputrain.parts import PRECISIONS
+from cputrain.experiment.parts import PRECISIONS
+from cputrain.worker import gates
 
 
 @pytest.mark.parametrize("name", PRECISIONS)

@@ -7,7 +7,7 @@ import pytest
 from made_model import SMALL
 
 from cputrain.engines.torch_.mlp import Mlp
-from cputrain.model.activations import ACTIVATIONS
+from cputrain.experiment.activations import ACTIVATIONS
 
 torch = pytest.importorskip("torch")
 

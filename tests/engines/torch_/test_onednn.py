@@ -6,9 +6,9 @@ import torch
 from made_engine import TINY, build, make_batch
 from torch.nn import functional as F
 
-from cputrain import executed, inforce, multiplied
-from cputrain.engines import EngineError
+from cputrain.engines import EngineError, executed, multiplied
 from cputrain.engines.torch_ import by_library, linear, onednn
+from cputrain.knobs import inforce
 from cputrain.model import initial
 
 pytestmark = pytest.mark.skipif(

@@ -11,10 +11,10 @@ from made_model import SMALL, batch, make
 from made_precision import ROUNDED, TORCHAO, arrays, prepared, setting, step
 from torch import nn
 
-from cputrain import gates
 from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.linear import layers_of
-from cputrain.parts import PRECISIONS, SIMULATED
+from cputrain.experiment.parts import PRECISIONS, SIMULATED
+from cputrain.worker import gates
 
 
 @pytest.mark.parametrize("name", PRECISIONS)

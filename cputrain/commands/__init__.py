@@ -1,0 +1,1 @@
+"""The verbs of bench.py, and their parser."""

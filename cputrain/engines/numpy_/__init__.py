@@ -1,0 +1,1 @@
+"""The reference: NumPy, with a backward pass written by hand."""

@@ -1,0 +1,87 @@
+"""What torch really executed, held against what was asked: its own evidence, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cputrain.experiment import Experiment
+from cputrain.experiment.rules import WITH_ATTENTION
+from cputrain.knobs.inforce import Check, same
+
+FLASH = "_scaled_dot_product_flash_attention_for_cpu"
+"""The forward pass's fused kernel; every layer runs it once at least."""
+
+
+def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    """Everything that torch's `Engine.evidence` can show of this experiment, but products."""
+    found = [
+        *attention(experiment, evidence["ops"]),
+        *dropout(experiment, evidence["ops"]),
+        *compilation(experiment, evidence),
+        *compiled_code(experiment, evidence),
+        *(Check(*one) for one in evidence["precision"]),
+    ]
+    if experiment.training.objective == "forward":
+        return found
+    kernel, asked = evidence["optimizer_kernel"], experiment.runtime.optimizer_kernel
+    found.append(same("optimizer kernel", asked, kernel))
+    again = experiment.training.activation_checkpointing
+    return [*found, same("blocks computed again", again, evidence["checkpointed"])]
+
+
+def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+    """The kernel that mixes tokens, by the names in a profile of one step."""
+    if experiment.model.architecture == "lstm":
+        layers = sum(n for name, n in ops.items() if "mkldnn_rnn_layer" in name)
+        return [Check("fused LSTM kernel", "> 0", layers, layers > 0)]
+    if experiment.model.architecture not in WITH_ATTENTION:
+        return []
+    fused = sum(n for name, n in ops.items() if name.endswith(FLASH))
+    if experiment.runtime.attention_backend == "manual":
+        return [same("fused attention kernels", 0, fused)]
+    asked = experiment.model.n_layer
+    return [Check("fused attention kernels", f">= {asked}", fused, fused >= asked)]
+
+
+def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+    """Masks drawn: for the embedding and each branch, with attention also for its weights.
+
+    Compiled code draws them in loops of its own.
+    """
+    if experiment.runtime.compile != "eager":
+        return []
+    drawn = ops.get("aten::bernoulli_", 0)
+    # Nothing is dropped in evaluation mode, which a forward pass alone is in.
+    if not experiment.model.dropout or experiment.training.objective == "forward":
+        return [same("dropout masks", 0, drawn)]
+    each = 3 if experiment.model.architecture in WITH_ATTENTION else 1
+    asked = 1 + each * experiment.model.n_layer
+    return [Check("dropout masks", f">= {asked}", drawn, drawn >= asked)]
+
+
+def compiled_code(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    """Whether compiled code came from a cache, as asked, and was fused or not, as asked."""
+    if experiment.runtime.compile != "inductor":
+        return []
+    hits, where = evidence["cache_hits"], "compiled code from the cache"
+    if experiment.runtime.jit_state == "warm":  # who filled the cache showed the fusions
+        misses = evidence["cache"]["fxgraph_misses"]
+        return [Check(where, "> 0", hits, hits > 0), same("graphs compiled anew", 0, misses)]
+    fused = same("fused operations", experiment.runtime.fusion, evidence["fused"])
+    return [fused, same(where, 0, hits)]
+
+
+def compilation(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    """One graph, no break, nothing recompiled, and the asked backend really ran."""
+    if experiment.runtime.compile == "eager":
+        return []
+    checks = [
+        same("compiled graphs", 1, evidence.get("graphs")),
+        same("graph breaks", 0, evidence.get("graph_breaks")),
+        same("recompiles", 0, evidence.get("recompiles")),
+        same("compile backend called", True, evidence.get("backend_called")),
+    ]
+    if experiment.runtime.compile == "inductor":
+        kernels = evidence.get("inductor_kernels")
+        checks.append(Check("inductor kernels in the profile", "> 0", kernels, bool(kernels)))
+    return checks

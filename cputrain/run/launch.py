@@ -1,0 +1,211 @@
+"""Start a worker for one experiment, talk to it, and end it and whatever it started.
+
+The settings are applied before the worker's interpreter starts: environment, affinity
+mask, preload. The worker stays in the caller's process group, gets neither its stdout
+nor its stderr, dies with it, and has a wall-clock deadline. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cputrain import paths
+from cputrain.engines import settings
+from cputrain.experiment import Experiment
+from cputrain.machine import processes
+from cputrain.machine.parent import dies_with_parent
+from cputrain.run.placement import COMPILED, environment, place
+from cputrain.run.wire import Wire
+from cputrain.worker.ranks import torchrun
+
+MARK = "CPUTRAIN_WORKER"
+PATIENCE_S = 0.25
+CACHE = {
+    **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),
+    "xla": "JAX_COMPILATION_CACHE_DIR",
+}
+"""The variable that says where compiled code is kept."""
+
+
+class CellFailed(Exception):
+    """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status = status
+        self.reason = reason
+
+
+class Worker:
+    """One worker process.
+
+    Args:
+        experiment: what it is to run.
+        request: what else the worker is told (see `cputrain.worker.job`).
+        command: what to start instead of the worker, or of each rank where there are several,
+            for tests of bad ones; the number of the descriptor to answer on is appended.
+        compiled: folder for compiled code, removed when the worker ends; None makes a new one.
+        keep: leave `compiled` for a later worker.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        request: dict[str, Any],
+        command: Sequence[str] = (),
+        compiled: Path | None = None,
+        keep: bool = False,
+    ) -> None:
+        self.experiment = experiment
+        self.placement = place(experiment)
+        self.phase = "starting"
+        self.deadline = time.monotonic() + experiment.budget.deadline_s
+        self._mark = uuid.uuid4().hex
+        self._oom_kills = processes.oom_kills()
+        env = {**environment(experiment, self.placement), MARK: self._mark}
+        self._compiled: Path | None = None
+        if experiment.runtime.compile != "eager":
+            folder = compiled or COMPILED / self._mark
+            # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
+            # TMPDIR: a cold start has none, and none stay behind.
+            env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
+            (folder / "tmp").mkdir(parents=True, exist_ok=True)
+            self._compiled = None if keep else folder
+        tie, cpus = dies_with_parent(), self.placement.cpus
+        before_exec = settings.before_exec(experiment)
+        command = (*settings.command(experiment, self.placement), *self._program(command))
+
+        def prepare() -> None:
+            os.sched_setaffinity(0, cpus)
+            for call in before_exec:
+                call()
+            tie()
+
+        reading, writing = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [*command, str(writing)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=paths.PROJECT,
+                env=env,
+                pass_fds=(writing,),
+                preexec_fn=prepare,
+            )
+        finally:
+            os.close(writing)
+        assert self.process.stdout is not None
+        self._wire = Wire(os.fdopen(reading, "rb", buffering=0), self.process.stdout)
+        self._send(
+            {
+                **request,
+                "experiment": experiment.to_json(),
+                "placement": dataclasses.asdict(self.placement),
+                "launched": time.monotonic(),
+            }
+        )
+
+    def _program(self, command: Sequence[str]) -> tuple[str, ...]:
+        ranks = self.placement.ranks
+        module = "cputrain.worker.ranks" if ranks else "cputrain.worker.job"
+        program = tuple(command) or (sys.executable, "-P", "-m", module)
+        return torchrun.words(len(ranks), program) if ranks else program
+
+    def ready(self) -> dict[str, Any]:
+        """Wait until the worker is warm and its settings are in force; its report.
+
+        Raises:
+            CellFailed: it failed, died or ran out of time. The worker is gone then.
+        """
+        return self._answer()
+
+    def sample(self) -> dict[str, Any]:
+        """Train `budget.steps` steps; the worker's report of them. Raises CellFailed."""
+        self._send({"do": "sample"})
+        return self._answer()
+
+    def finish(self) -> dict[str, Any]:
+        """Have the worker save its model and end; its last report. Raises CellFailed."""
+        self._send({"do": "finish"})
+        report = self._answer()
+        try:
+            self.process.wait(timeout=max(0.0, min(10.0, self.deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            report["left_over"] = "the worker did not end by itself and was killed"
+        self.end()
+        return report
+
+    def end(self) -> None:
+        """Kill the worker and every process that it started. Safe to call again."""
+        self.process.kill()
+        self.process.wait()
+        while left := processes.marked(MARK, self._mark):
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.005)
+        if self._compiled is not None and self._compiled.exists():
+            shutil.rmtree(self._compiled)
+        self._wire.close()
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return  # it died: the next answer says how
+
+    def _answer(self) -> dict[str, Any]:
+        while True:
+            while (line := self._wire.line()) is not None:
+                message: dict[str, Any] = json.loads(line)
+                if "phase" in message:
+                    self.phase = message["phase"]
+                elif "failed" in message:
+                    self.end()
+                    raise CellFailed(message["failed"], message["reason"])
+                else:
+                    return message
+            died = self.process.poll() is not None
+            self._wire.read(0.0 if died else PATIENCE_S)
+            if died and not self._wire.has_line:
+                self.end()
+                raise self._death()
+            if time.monotonic() > self.deadline:
+                self.end()
+                limit = self.experiment.budget.deadline_s
+                raise CellFailed("timed out", f"after {limit} s, while {self.phase}{self._tail()}")
+
+    def _death(self) -> CellFailed:
+        code, who = self.process.returncode, ""
+        if self.placement.ranks and (died := torchrun.first_death(self._wire.said)) is not None:
+            who, code = f"rank {died[0]} ", died[1]
+        if code >= 0:
+            what = f"{who or 'the worker '}exited with status {code} while {self.phase}"
+            return CellFailed("failed", what + self._tail())
+        name = signal.Signals(-code).name
+        if -code == signal.SIGKILL and processes.oom_kills() > self._oom_kills:
+            return CellFailed("out of memory", f"{who}killed by the kernel while {self.phase}")
+        return CellFailed("failed", f"{who}killed by {name} while {self.phase}{self._tail()}")
+
+    def _tail(self) -> str:
+        lines = torchrun.without_its_words(self._wire.said).split("\n")
+        kept = [line.strip() for line in lines if line.strip()][-3:]
+        return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""

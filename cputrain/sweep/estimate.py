@@ -1,0 +1,45 @@
+"""How long suites will take: what they took here before, or a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from cputrain.sweep import plan
+from cputrain.sweep.guess import guess_s
+
+BETWEEN_SUITES_S = 4.0
+
+
+class Estimate:
+    """Seconds that cells will take: what they took here before, or a guess from their FLOPs."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._known: dict[str, float] = {}
+        for folder in folders:
+            for path in sorted(folder.glob("*/*/run.json")):
+                try:
+                    workers = json.loads(path.read_text())["workers"]
+                    done = [w["wall_s"] for w in workers if w["status"] == "ok"]
+                except (OSError, ValueError, KeyError, TypeError):
+                    continue  # export names broken records; a guess will do here
+                if done:
+                    self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
+
+    def cell_s(self, planned: plan.Planned, cell: plan.Cell) -> float:
+        """Seconds of one worker of `cell`."""
+        if cell.why_not is not None:
+            return 0.5
+        known = self._known.get(f"{planned.name}/{cell.name}")
+        return guess_s(cell.experiment) if known is None else known
+
+    def suite_s(self, planned: plan.Planned, rounds: int) -> float:
+        """Seconds of a whole suite."""
+        cells = sum(self.cell_s(planned, cell) for cell in planned.cells)
+        return BETWEEN_SUITES_S + rounds * cells
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether this machine has run nothing yet."""
+        return not self._known

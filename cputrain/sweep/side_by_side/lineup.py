@@ -1,0 +1,112 @@
+"""Which engines run side by side, on which shapes and how many cores, and in which order.
+
+Shapes and experiments are those of the suites named in `SHAPES`. Standard library only.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from cputrain.errors import UsageError
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.run import placement, stacks
+from cputrain.run.names import AGAIN, FIRST, INDUCTOR
+from cputrain.sweep import plan
+
+SHAPES = ("Framework", "FrameworkLarger")
+"""The suites whose values are engines; each is one shape."""
+
+T = TypeVar("T")
+Variant = Callable[[Experiment], Experiment]
+
+VARIANTS: dict[str, tuple[str, Variant]] = {
+    AGAIN: (FIRST, lambda usual: usual),
+    INDUCTOR: (FIRST, lambda usual: usual.but(compile="inductor")),
+    "native openblas": ("native", lambda usual: usual.but(matmul_backend="openblas")),
+}
+"""What runs beside the suites' own values: the value that it is a variant of, and how."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One worker's place in the run.
+
+    Attributes:
+        round: of how many-eth fresh worker of its cell, from 1.
+        place: in the whole run, from 1.
+    """
+
+    round: int
+    place: int
+    block: plan.Planned
+    cell: plan.Cell
+
+
+def blocks(suites: Sequence[plan.Planned], inductor: bool) -> list[plan.Planned]:
+    """One for each shape and number of cores: what is compared with one another.
+
+    A cell's values are shape, engine and threads. One core, then all of them; where they are
+    the same, once.
+
+    Args:
+        suites: all of them.
+        inductor: also torch through inductor, which compiles in every worker.
+
+    Raises:
+        UsageError: a suite of `SHAPES` is not there, or has no torch.
+    """
+    found: dict[tuple[str, int], plan.Planned] = {}
+    for name in SHAPES:
+        shape = next((planned for planned in suites if planned.name == name), None)
+        if shape is None:
+            raise UsageError(f"there is no suite {name}, whose values are the engines")
+        engines = _engines(shape, inductor)
+        for cores in (1, None):
+            cells = [_cell(name, label, e.but(cores=cores)) for label, e in engines.items()]
+            threads = cells[0].values[-1]
+            found.setdefault((name, threads), replace(shape, cells=tuple(cells)))
+    return list(found.values())
+
+
+def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
+    """The suite's values and their variants, each after what it is a variant of."""
+    values = {cell.name: cell.experiment for cell in shape.cells}
+    if FIRST not in values:
+        raise UsageError(f"the suite {shape.name} has no value {FIRST!r} to compare with")
+    found = {}
+    for value, experiment in values.items():
+        found[value] = experiment
+        for label, (usual, vary) in VARIANTS.items():
+            if usual == value and (inductor or label != INDUCTOR):
+                try:
+                    found[label] = vary(experiment)
+                except ExperimentError as error:
+                    raise UsageError(f"the suite {shape.name}, {label}: {error}") from None
+    return found
+
+
+def _cell(shape: str, label: str, experiment: Experiment) -> plan.Cell:
+    threads = placement.place(experiment).threads
+    why_not = placement.why_not(experiment, stacks.of(experiment))
+    return plan.Cell((shape, label, threads), experiment, why_not)
+
+
+def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[Turn]:
+    """The run: in each round every cell once.
+
+    Blocks come in a shuffled order, and so do the engines within one: what a ratio compares runs
+    close together in time, and nothing always comes first.
+    """
+    chance, place = random.Random(seed), 0
+    for number in range(1, rounds + 1):
+        for block in _shuffled(blocks, chance):
+            for cell in _shuffled(block.cells, chance):
+                place += 1
+                yield Turn(number, place, block, cell)
+
+
+def _shuffled(items: Sequence[T], chance: random.Random) -> list[T]:
+    return chance.sample(items, len(items))

@@ -1,0 +1,69 @@
+"""From a run's records to its table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain import paths
+from cputrain.analysis import side_by_side
+from cputrain.results import engines, machines, records
+from cputrain.results.columns import Row
+from cputrain.results.records import Problem
+from cputrain.results.rows import Cell
+from cputrain.sweep import plan
+from cputrain.sweep.side_by_side.rounds import Rounds
+
+
+@dataclass(frozen=True)
+class Written:
+    """The table that was written, and what could not be believed or read."""
+
+    path: Path
+    rows: list[Row]
+    problems: list[Problem]
+
+
+def cells(machine: str, mode: str, blocks: Sequence[plan.Planned], run: Rounds) -> list[Cell]:
+    """The run's cells as the tables take them, shape by shape, thread counts ascending."""
+    return [_cell(machine, mode, cell, run) for block in blocks for cell in block.cells]
+
+
+def _cell(machine: str, mode: str, cell: plan.Cell, run: Rounds) -> Cell:
+    shape, engine, _ = cell.values
+    workers = run.workers(cell)
+    status, reason = run.lost.get(cell.values, ("ok", None))
+    if status == "ok" and not workers:
+        status, reason = "failed", "its run record could not be read at the end of the run"
+    medians = [statistics.median(records.steps(worker)) for worker in workers if status == "ok"]
+    return Cell(
+        machine=machine,
+        suite=shape,
+        value=engine,
+        values=cell.values,
+        param_names=("shape", "engine", "threads"),
+        mode=mode,
+        status=status,
+        reason=reason,
+        step_s=statistics.median(medians) if medians else None,
+        workers=tuple(workers),
+        experiment=cell.experiment.to_json(),
+        commit=workers[-1].get("commit") if workers else None,
+    )
+
+
+def write(machine: str, mode: str, cells: Sequence[Cell]) -> Written:
+    """Write result/<machine>/engines.csv, or a quick run's.
+
+    Raises:
+        OSError: it cannot be written, and is as it was before.
+    """
+    facts, problems = machines.read(paths.ROOT, machine)
+    folder = paths.RESULT / machine
+    peaks, low = machines.believable(facts.peaks, cells, folder / "machine.json")
+    rows = side_by_side.analyse(cells, peaks)
+    path = folder / engines.FILES[mode]
+    engines.write(path, rows)
+    return Written(path, rows, [*problems, *low])

@@ -1,0 +1,129 @@
+"""Runs the turns one after the other, each in a process of its own, and says how they went."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from cputrain import paths
+from cputrain.machine.parent import dies_with_parent
+from cputrain.results import records
+from cputrain.run import one_worker, stacks
+from cputrain.sweep import plan
+from cputrain.sweep.guess import guess_s
+from cputrain.sweep.side_by_side.lineup import Turn
+
+
+class Rounds:
+    """One run: its session, and what became of each cell.
+
+    Args:
+        folder: of the records: output/<machine>/engines.
+        pythons: the interpreter of each environment that is built (see `stacks`).
+        session: what its records have in common.
+        seed: of the order.
+        env: what the processes are told beside that, as environment variables.
+
+    Attributes:
+        lost: cells that gave no number or were skipped, and why; they take no further turns.
+        done: workers that gave a number.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        pythons: Mapping[str, Path],
+        session: str,
+        seed: int,
+        env: Mapping[str, str],
+    ) -> None:
+        self.folder, self.pythons, self.session, self.seed = folder, pythons, session, seed
+        self.env = {
+            **env,
+            "CPUTRAIN_ROOT": str(paths.ROOT),
+            "CPUTRAIN_SESSION": session,
+            "CPUTRAIN_RUN": session,
+            "PYTHONPATH": str(paths.PROJECT),
+        }
+        self.lost: dict[tuple[object, ...], tuple[str, str]] = {}
+        self.done = 0
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def take(
+        self, turns: Sequence[Turn], say: Callable[[Turn, records.Worker, float], None]
+    ) -> None:
+        """Take every turn of cells that are not lost.
+
+        Args:
+            turns: in their order.
+            say: told of each turn taken: what the record says, and seconds that are left.
+        """
+        took: dict[tuple[object, ...], float] = {}
+        for index, turn in enumerate(turns):
+            values = turn.cell.values
+            if values in self.lost:
+                continue
+            started = time.monotonic()
+            worker = self.one(turn)
+            took[values] = time.monotonic() - started
+            left = sum(
+                took.get(later.cell.values) or guess_s(later.cell.experiment)
+                for later in turns[index + 1 :]
+                if later.cell.values not in self.lost
+            )
+            say(turn, worker, left)
+
+    def one(self, turn: Turn) -> records.Worker:
+        """Take one turn; what its run record says, or why there is none."""
+        cell = turn.cell
+        if cell.stack not in self.pythons:
+            reason = cell.why_not or stacks.why_elsewhere(cell.experiment, stacks.MAIN)
+            return self._lose(cell, "skipped", reason or f"there is no environment {cell.stack}")
+        place = {"round": turn.round, "place": turn.place, "seed": self.seed}
+        request = {
+            "values": cell.values,
+            "experiment": cell.experiment.to_json(),
+            "turn": place,
+        }
+        self.process = subprocess.Popen(
+            [str(self.pythons[cell.stack]), "-P", "-m", one_worker.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **self.env, stacks.VARIABLE: cell.stack},
+            start_new_session=True,
+            preexec_fn=dies_with_parent(),
+        )
+        _, stderr = self.process.communicate(json.dumps(request).encode())
+        status, self.process = self.process.returncode, None
+        found = next((w for w in self.workers(cell) if w.get("turn") == place), None)
+        if status or found is None:  # a record that was cut short may still call itself ok
+            last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
+            return self._lose(cell, "failed", f"its process ended with status {status}: {last}")
+        if found["status"] == "ok":
+            self.done += 1
+        else:
+            self._lose(cell, found["status"], found.get("reason") or "the record gives no reason")
+        return found
+
+    def _lose(self, cell: plan.Cell, status: str, reason: str) -> records.Worker:
+        self.lost[cell.values] = status, reason
+        return {"status": status, "reason": reason}
+
+    def workers(self, cell: plan.Cell) -> list[records.Worker]:
+        """The workers of this run in a cell's record, oldest first; none where it is broken."""
+        record = records.read_file(self.folder / cell.name / "run.json")
+        if isinstance(record, records.Problem):
+            return []
+        return [worker for worker in record.workers if worker["session"] == self.session]
+
+    def stop(self) -> None:
+        """Kill the process of this turn; the worker dies with it."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()

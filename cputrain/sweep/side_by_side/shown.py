@@ -1,0 +1,83 @@
+"""What the verb `engines` prints: its plan, a line for each worker, the table."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Literal
+
+from rich.markup import escape
+from rich.table import Table
+
+from cputrain.report import engines
+from cputrain.results import records
+from cputrain.results.columns import Row
+from cputrain.run.names import FIRST
+from cputrain.sweep import plan
+from cputrain.sweep.progress import Progress, minutes, seconds
+from cputrain.sweep.side_by_side.lineup import Turn
+
+
+class Shown:
+    """Prints a run.
+
+    Args:
+        progress: where to.
+        turns: that it has.
+    """
+
+    def __init__(self, progress: Progress, turns: Sequence[Turn]) -> None:
+        self.progress, self.total = progress, len(turns)
+        self._wide = max((len(turn.cell.name) for turn in turns), default=0)
+        self._firsts: dict[tuple[object, ...], float] = {}
+
+    def begin(self, machine: str, blocks: Sequence[plan.Planned], rounds: int, seed: int) -> None:
+        """What will be done."""
+        names = dict.fromkeys(str(cell.values[1]) for block in blocks for cell in block.cells)
+        where = dict.fromkeys(_where(cell.values) for block in blocks for cell in block.cells)
+        self.progress.say(
+            f"{machine}: {', '.join(names)}; each at {', '.join(where)}; {self.total} fresh "
+            f"workers in {rounds} round{'s' if rounds > 1 else ''}, their order by seed {seed}"
+        )
+
+    def turn(self, turn: Turn, worker: records.Worker, left_s: float) -> None:
+        """A worker ended."""
+        shape, engine, threads = turn.cell.values
+        name = f"{shape} {engine} {threads}"
+        head = f"{turn.place:>4}/{self.total}  {name:<{self._wide}}"
+        if worker["status"] != "ok":
+            self.progress.failed += worker["status"] != "skipped"
+            self.progress.say(f"{head}  {worker['status']}: {worker['reason']}")
+            return
+        step_s = statistics.median(records.steps(worker))
+        block = shape, threads
+        if engine == FIRST:
+            self._firsts[block] = step_s
+        over = f"{step_s / self._firsts[block]:6.2f}x" if block in self._firsts else "      -"
+        rate = worker["counts"]["tokens_per_step"] / step_s
+        flag = "  disturbed" if any(sample["disturbed"] for sample in worker["samples"]) else ""
+        left = f"  about {minutes(left_s)} left" if left_s else ""
+        self.progress.say(
+            f"{head}  {seconds(step_s):>8} a step  {rate:>9,.0f} tokens/s  {over}{flag}{left}"
+        )
+
+    def table(self, rows: Sequence[Row]) -> None:
+        """The result: a table for each shape; below them why a row has no number."""
+        self.progress.say(engines.opening(rows))
+        for shape, mine in engines.shapes(rows):
+            table = Table(title=escape(shape), title_justify="left")
+            for name in engines.BRIEF:
+                justify: Literal["left", "right"] = "left" if name == "engine" else "right"
+                table.add_column(escape(name), justify=justify, no_wrap=True)
+            for row in mine:
+                if row["status"] == "ok":
+                    table.add_row(*map(escape, engines.brief(row)))
+            self.progress.console.print(table)
+        lost = [row for row in rows if row["status"] != "ok"]
+        for why in dict.fromkeys((row["value"], row["status"], row["reason"]) for row in lost):
+            self.progress.say("{}: {}: {}".format(*why))
+
+
+def _where(values: tuple[object, ...]) -> str:
+    shape, _, threads = values
+    return f"{shape} with {threads} thread{'s' if threads != 1 else ''}"

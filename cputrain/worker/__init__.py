@@ -1,0 +1,1 @@
+"""The measured process: builds, warms up, proves what is in force and that the model trained."""

@@ -1,0 +1,49 @@
+"""What a worker proves before its numbers count: that the model trained, or only ran forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cputrain.experiment import Experiment
+from cputrain.model import shapes
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Engine, Weights
+
+
+def trained(
+    experiment: Experiment,
+    engine: Engine,
+    first: Batch,
+    before: Weights,
+    after: Weights,
+    first_loss: float,
+) -> dict[str, Any]:
+    """Hold the trained model against its start; what the record says of it.
+
+    Args:
+        first: the first batch; `first_loss` was its loss before any step.
+        before, after: the weights before the first step and now.
+
+    Raises:
+        DidNotTrain: naming what does not hold.
+    """
+    from cputrain.worker import gates  # imports NumPy, whose time is the engine's
+
+    names = shapes.trained(experiment)
+    found: dict[str, Any] = {
+        "last_loss": engine.loss(first),
+        "steps_done": engine.steps_done,
+        "parameters": len(before),
+    }
+    if experiment.training.objective == "forward":
+        gates.unchanged(before, after)
+        gates.same_loss(first_loss, found["last_loss"])
+        return found | {"parameters_moved": 0}
+    excused = engine.excused()
+    gates.gradients(engine.gradients(first), names)
+    gates.unchanged({n: array for n, array in before.items() if n not in names}, after)
+    moved = gates.moved({n: before[n] for n in names}, after, excused)
+    gates.loss_fell(first_loss, found["last_loss"])
+    return found | {"parameters_moved": moved, "excused": excused}

@@ -1,0 +1,119 @@
+"""Rank 0: the worker that the launcher talks to, for all the processes that train together."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cputrain.knobs import inforce
+from cputrain.knobs.inforce import Check
+from cputrain.machine.memory import peak_or_reason
+from cputrain.worker.ranks import agreement, traffic
+from cputrain.worker.ranks.group import Group
+from cputrain.worker.ranks.member import Member
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+    from cputrain.engines import Engine, Weights
+    from cputrain.engines.torch_.parallel import ParallelEngine
+
+
+class Leader(Member):
+    """Rank 0: the one that the launcher talks to. Its counts and times are those of all."""
+
+    def __init__(self, request: dict[str, Any], descriptor: int) -> None:
+        super().__init__(request, descriptor)
+        self.of_own(self.placement)
+
+    def join(self) -> None:
+        """Meet the others, and tell them what the launcher asks."""
+        with self.phase("join_s", "waiting for the other processes"):
+            self.group = Group()
+            inforce.require(agreement.members(self.experiment, self.group))
+            self.group.tell(self.request)
+
+    def make_engine(self, weights: Weights) -> Engine:
+        """The engine, whose `loss` is that of whole batches."""
+        super().make_engine(weights)
+        return _Whole(self.parallel, self.group)
+
+    def in_force(self) -> list[Check]:
+        """Every rank's; those of the others by their number."""
+        self.group.tell({"do": "check"})
+        own = super().in_force()
+        each = self.group.gather(None)
+        self.checked = [
+            *own,
+            *(
+                Check(f"rank {rank}: {check['name']}", check["asked"], check["found"], check["ok"])
+                for rank, checks in enumerate(each)
+                for check in checks or ()
+            ),
+        ]
+        return self.checked
+
+    def take(self) -> dict[str, Any]:
+        """The sample, held against what every rank says of it."""
+        sample = super().take()
+        steps, payload = len(sample["step_s"]), self.parallel.payload_bytes()
+        sent = [rank["sent_bytes"] for rank in sample["ranks"]]
+        ring = traffic.ring_bytes(payload, self.group.size)
+        sample["exchange"] = {
+            "payload_bytes": payload,
+            "ring_bytes": ring,
+            "sent_bytes_per_step": [None if n is None else n / steps for n in sent],
+        }
+        checks = [
+            Check(f"rank {rank}: {busy['name']}", busy["asked"], busy["found"], busy["ok"])
+            for rank, busy in enumerate(rank["busy"] for rank in sample["ranks"])
+        ]
+        if None not in sent:
+            found, least = sum(sent) / steps, traffic.LEAST * ring * self.group.size
+            name = "bytes that all processes sent in a step"
+            checks.append(Check(name, f">= {least:.0f}", round(found), found >= least))
+        inforce.require(checks)
+        return sample
+
+    def peak_memory(self) -> dict[str, Any]:
+        """The sum over all ranks, each one's, and torchrun's own, which is not in the sum."""
+        ranks = [rank["peak_rss_bytes"] for rank in self.stepper.ranks]
+        found: dict[str, Any] = {"peak_rss_bytes": None, "peak_rss_bytes_by_rank": ranks}
+        if None in ranks:
+            reasons = (rank.get("peak_rss_bytes_reason") for rank in self.stepper.ranks)
+            found["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
+        else:
+            found["peak_rss_bytes"] = sum(ranks)
+        return found | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
+
+    def so_far(self) -> dict[str, Any]:
+        """The optimizer's state is on every rank."""
+        found = super().so_far()
+        return found | {"optimizer_state_bytes": found["optimizer_state_bytes"] * self.group.size}
+
+    def checked_again(self) -> dict[str, Any]:
+        """All ranks still hold the same weights, after all training."""
+        self.group.tell({"do": "compare"})
+        equal = agreement.same_weights(self.group, self.engine)
+        inforce.require(equal)
+        before = [check for check in self.checked if check.name != equal[0].name]
+        return {"in_force": [check.to_json() for check in (*before, *equal)]}
+
+    def finish(self) -> None:
+        """Prove, save, answer; then the others may end."""
+        super().finish()
+        self.group.tell({"do": "finish"})
+
+
+class _Whole:
+    """Rank 0's engine to whoever asks for the loss of a whole batch: the mean over all ranks."""
+
+    def __init__(self, own: ParallelEngine, group: Group) -> None:
+        self._own, self._group = own, group
+
+    def loss(self, batch: Batch) -> float:
+        """The mean of the losses of all ranks' rows; they have as many targets each."""
+        self._group.tell({"do": "loss", "batch": batch})
+        return self._group.mean(self._own.loss(batch))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)

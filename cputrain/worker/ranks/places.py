@@ -1,0 +1,42 @@
+"""Where processes run, and how many machines that is. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from cputrain.engines.settings import Placement
+
+
+def where(placement: Placement) -> dict[str, Any]:
+    """Where this process runs, for `label`.
+
+    boot: of the kernel: the same for everything on one machine, containers included.
+    network_namespace: of the process, told apart within one boot.
+    """
+    return {
+        "host": socket.gethostname(),
+        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "network_namespace": str(Path("/proc/self/ns/net").readlink()),
+        "interface": os.environ.get("GLOO_SOCKET_IFNAME"),
+        "cpus": list(placement.cpus),
+        "threads": placement.threads,
+    }
+
+
+def label(places: list[dict[str, Any]]) -> str:
+    """How many processes on how many machines; namespaces of one machine are not machines."""
+    machines = {place["boot"]: place["host"] for place in places}
+    networks = {(place["boot"], place["network_namespace"]) for place in places}
+    names = ", ".join(sorted(machines.values()))
+    found = f"{_count(len(places), 'process', 'processes')} on "
+    found += f"{_count(len(machines), 'machine', 'machines')} ({names})"
+    if len(networks) > len(machines):
+        found += f" in {len(networks)} network namespaces"
+    return found
+
+
+def _count(n: int, one: str, more: str) -> str:
+    return f"{n} {one if n == 1 else more}"

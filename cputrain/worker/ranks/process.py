@@ -1,0 +1,55 @@
+"""One rank, from its start to its end: rank 0 serves the launcher, the others serve rank 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from cputrain.worker import serving
+from cputrain.worker.answering import answer, failure
+
+PATIENCE_S = 30.0
+"""How long a rank that lost the others waits for torchrun, which knows who died, to end it."""
+
+
+def main() -> int:
+    """Run this rank; 1 where it failed, which the launcher has been told.
+
+    torchrun passes no descriptors on, so the one to answer on is taken from torchrun itself.
+    """
+    rank = int(os.environ["RANK"])
+    descriptor = os.open(f"/proc/{os.getppid()}/fd/{sys.argv[1]}", os.O_WRONLY)
+    serving.begin(descriptor)
+    try:
+        return _lead(descriptor) if rank == 0 else _follow()
+    except Exception as error:
+        from cputrain.worker.ranks.group import is_loss_of_others
+
+        if is_loss_of_others(error):
+            time.sleep(PATIENCE_S)
+        answer(descriptor, **failure(error, f"rank {rank}: "))
+        return 1
+
+
+def _lead(descriptor: int) -> int:
+    line = sys.stdin.readline()
+    if not line:
+        return 1
+    from cputrain.worker.ranks.leader import Leader
+
+    serving.serve(Leader(json.loads(line), descriptor))
+    return 0
+
+
+def _follow() -> int:
+    from cputrain import engines
+
+    engines.load("torch")  # as rank 0 does meanwhile
+    from cputrain.worker.ranks.group import Group
+    from cputrain.worker.ranks.member import Follower
+
+    group = Group()
+    Follower(group.hear(), group).serve()
+    return 0

@@ -1,0 +1,80 @@
+"""One sample: timed steps with what else went on meanwhile, repeated while others disturb it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from cputrain.engines.settings import Placement
+from cputrain.experiment import Experiment
+from cputrain.knobs import inforce
+from cputrain.machine import clock, energy
+from cputrain.worker.watch import Watch
+
+if TYPE_CHECKING:
+    from cputrain.data.feed import Feed
+    from cputrain.worker.stepper import Stepper
+
+MAX_TRIES = 3
+PAUSES_S = (1.0, 4.0)
+"""Waits before a sample is repeated, so that a short disturbance is over by then."""
+
+
+class Sampler:
+    """Takes the samples of one worker."""
+
+    def __init__(
+        self, experiment: Experiment, placement: Placement, stepper: Stepper, feed: Feed
+    ) -> None:
+        self._experiment, self._placement = experiment, placement
+        self._stepper, self._feed = stepper, feed
+        self._steady = experiment.runtime.jit_state == "steady"
+
+    def take(self) -> dict[str, Any]:
+        """The calmest of at most MAX_TRIES tries; an undisturbed one is the last.
+
+        Raises:
+            NotInForce: a thread left the mask, or others than asked computed.
+        """
+        best: dict[str, Any] | None = None
+        for tries in range(1, MAX_TRIES + 1):
+            sample, busy = self._once()
+            if best is None or not sample["disturbed"] or _queued(sample) < _queued(best):
+                best = sample
+            if not sample["disturbed"] or not self._steady:  # a first step is there once only
+                break
+            if tries < MAX_TRIES:
+                time.sleep(PAUSES_S[tries - 1])
+        assert best is not None
+        checks = [inforce.thread_masks(list(self._placement.cpus))]
+        # `busy` is of the last try: threads do not come and go between tries. In a first step
+        # there are the compiler's beside those that compute.
+        if self._steady:
+            checks.append(busy)
+        inforce.require(checks)
+        return {**best, "tries": tries}
+
+    def _once(self) -> tuple[dict[str, Any], inforce.Check]:
+        """One try, and whether the right threads worked in it."""
+        joules, waited = energy.read(), self._stepper.waited_s
+        watch = Watch(self._experiment, self._placement, self._feed)
+        step_s = self._stepper.train(self._experiment.budget.steps)
+        readings, busy = watch.seen()
+        ranks = self._stepper.ranks
+        disturbed = [readings.pop("disturbed"), *(r["noise"]["disturbed"] for r in ranks)]
+        readings |= energy.between(joules, energy.read())
+        readings |= clock.reading()
+        sample = {
+            "step_s": step_s,
+            "loss": self._stepper.losses[-len(step_s) :],
+            "disturbed": any(disturbed),
+            "noise": readings,
+            "busy": busy.to_json(),
+            "waited_s": self._stepper.waited_s - waited,
+        }
+        return sample | ({"ranks": ranks} if ranks else {}), busy
+
+
+def _queued(sample: dict[str, Any]) -> float:
+    """Share of the time that its threads waited for a CPU; 0 where the kernel does not say."""
+    return sample["noise"]["run_queue_share"] or 0.0

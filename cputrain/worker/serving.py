@@ -1,0 +1,47 @@
+"""A worker's process, from its start to its end. Standard library only."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cputrain.worker.job import Worker
+
+LAUNCH_MASK = os.sched_getaffinity(0)
+"""The mask that this process was started with: libraries that come later may bind threads."""
+
+
+def begin(descriptor: int) -> None:
+    """What a worker does first: whatever it starts shall not hold its answers open."""
+    os.set_inheritable(descriptor, False)
+    faulthandler.enable()
+    # Were memory to run out, the kernel should end this process and not asv.
+    Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def serve(worker: Worker) -> None:
+    """Do what the launcher says, until it has the worker finish."""
+    worker.prepare()
+    for line in sys.stdin:
+        if json.loads(line)["do"] == "sample":
+            worker.sample()
+        else:
+            worker.finish()
+            return
+
+
+def leave(run: Callable[[], int]) -> None:
+    """Run, and end this process with its status.
+
+    Taking torch down in good order costs half a second and nobody needs it.
+    """
+    status = run()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

@@ -1,0 +1,102 @@
+"""Optimizer steps on the clock: which batches they take, how long each took, what it lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from cputrain.experiment import Experiment
+from cputrain.worker import timing
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+    from cputrain.data.feed import Feed
+    from cputrain.engines import Engine
+
+
+class Stepper:
+    """Trains an engine on a feed's batches.
+
+    With loader = "memory" a step's batches are there before its clock starts; a streaming
+    loader is waited for on the clock. Where budget.micro_batches is less than grad_accum, a
+    step runs that many micro-batches and the update, and its time is reckoned as
+    grad_accum / micro_batches x their time + the update's.
+
+    Attributes:
+        losses: of each step so far.
+        training_s: seconds on the clock so far, as they were spent.
+        waited_s: of these, spent waiting for a streaming loader.
+        ranks: what each of several processes that train together says of the last steps.
+    """
+
+    def __init__(self, experiment: Experiment, engine: Engine, feed: Feed) -> None:
+        self._engine, self._feed = engine, feed
+        self._whole = experiment.training.grad_accum
+        self._run = experiment.budget.micro_batches or self._whole
+        self._streams = experiment.training.loader == "stream"
+        self.losses: list[float] = []
+        self.training_s = 0.0
+        self.ranks: list[dict[str, Any]] = []
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds that steps waited for data."""
+        return self._feed.waited_s if self._streams else 0.0
+
+    @property
+    def composed(self) -> str | None:
+        """What the step time is reckoned from, or None where whole steps are timed."""
+        if self._run == self._whole:
+            return None
+        return f"sum of {self._run} micro-batches x {self._whole / self._run:g} and the update"
+
+    def train(self, steps: int) -> list[float]:
+        """Train `steps` steps on the next batches; the seconds of each.
+
+        Raises:
+            DidNotTrain: a batch does not have the targets that the objective says.
+        """
+        seen: list[Batch] = []
+        step_s = []
+        for _ in range(steps):
+            batches = self._upcoming(seen)
+            if not self._streams:
+                batches = iter(list(islice(batches, self._run)))
+            start = time.perf_counter()
+            if self._run < self._whole:
+                step_s.append(self._composed(batches))
+            else:
+                step_s += timing.timed(partial(self._step, batches), 1)
+            self.training_s += time.perf_counter() - start
+        for batch in seen:
+            self._feed.check(batch)
+        return step_s
+
+    def _upcoming(self, seen: list[Batch]) -> Iterator[Batch]:
+        while True:
+            seen.append(self._feed.next())
+            yield seen[-1]
+
+    def _step(self, batches: Iterator[Batch]) -> None:
+        self.losses.append(self._engine.train_step(*islice(batches, self._run)))
+        self._engine.synchronize()
+
+    def _composed(self, batches: Iterator[Batch]) -> float:
+        """A step of which only some micro-batches are run: its reckoned seconds."""
+        lost: list[float] = []
+
+        def micro() -> None:
+            lost.append(self._engine.accumulate(next(batches), 1 / self._run))
+            self._engine.synchronize()
+
+        def update() -> None:
+            self._engine.update()
+            self._engine.synchronize()
+
+        micro_s = timing.timed(micro, self._run)
+        update_s = timing.timed(update, 1)
+        self.losses.append(sum(lost) / self._run)
+        return sum(micro_s) * self._whole / self._run + update_s[0]
