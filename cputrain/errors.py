@@ -9,3 +9,7 @@ class UsageError(Exception):
 
 class RunError(Exception):
     """Something failed on the way: the line says what, where, and what to do. Exit status 1."""
+
+
+class DidNotTrain(RuntimeError):
+    """The model did not train the way it should: one line says how."""

@@ -15,7 +15,7 @@ from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import libraries
 from cputrain.run import launch, placement
-from cputrain.run.cell import Cell
+from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
 NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
@@ -147,7 +147,7 @@ def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch
 
 
 def sampled(experiment):
-    cell = Cell("Trial", ("x",), experiment)
+    cell = CellRun("Trial", ("x",), experiment)
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]

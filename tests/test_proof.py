@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cputrain.errors import DidNotTrain
 from cputrain.worker import gates
-from cputrain.worker.gates import DidNotTrain
 
 BEFORE = {"a": np.ones(3), "b": np.zeros(2)}
 

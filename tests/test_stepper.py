@@ -7,9 +7,9 @@ import pytest
 
 from cputrain import engines
 from cputrain.data import feed
+from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
 from cputrain.model.initial import initial_weights
-from cputrain.worker.gates import DidNotTrain
 from cputrain.worker.stepper import Stepper
 
 NUMPY = {"engine": "numpy", "attention_backend": "manual"}

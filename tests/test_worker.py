@@ -14,7 +14,7 @@ from cputrain.data import feed  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
 from cputrain.run import launch  # noqa: E402
-from cputrain.run.cell import Cell  # noqa: E402
+from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
 
 SMALL = Experiment().but(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
@@ -22,7 +22,7 @@ SMALL = Experiment().but(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, w
 
 def run(experiment, samples=None):
     """All samples of a cell; the last worker's record and the cell."""
-    cell = Cell("Trial", ("x",), experiment)
+    cell = CellRun("Trial", ("x",), experiment)
     for _ in range(samples or experiment.budget.samples):
         cell.sample()
         cell.settle()

@@ -10,7 +10,7 @@ from cputrain.analysis.interval import Estimate, Measured
 from cputrain.experiment import Experiment
 from cputrain.results import columns, records
 from cputrain.results.columns import Peaks, Row
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class Analysis:
     pairs: noise_floor.Pairs
 
 
-def analyse(cells: Sequence[Cell], peaks: Peaks, baselines: Mapping[str, str | None]) -> Analysis:
+def analyse(
+    cells: Sequence[CellResult], peaks: Peaks, baselines: Mapping[str, str | None]
+) -> Analysis:
     """What the cells of one machine say together.
 
     Args:
@@ -75,7 +77,7 @@ def _say(row: Row, words: str | None) -> None:
     row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None
 
 
-def _measured(cell: Cell, replicated: set[str]) -> Measured:
+def _measured(cell: CellResult, replicated: set[str]) -> Measured:
     """A cell's steps, and whose workers are its workers' like.
 
     Workers of one experiment in one suite take turns in time, in two suites they do not: they
@@ -93,7 +95,7 @@ def _measured(cell: Cell, replicated: set[str]) -> Measured:
     )
 
 
-def _baselines(cells: Sequence[Cell], given: Mapping[str, str | None]) -> dict[str, int]:
+def _baselines(cells: Sequence[CellResult], given: Mapping[str, str | None]) -> dict[str, int]:
     """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
     usual = Experiment().identity
     found: dict[str, int] = {}

@@ -16,14 +16,14 @@ from cputrain.analysis.interval import Estimate, Measured
 from cputrain.results import columns, records
 from cputrain.results.columns import Peaks, Row
 from cputrain.results.engines import RATIO, SCHEMA
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 from cputrain.run.names import AGAIN, FIRST
 
 NO_TORCH = "torch has no number to compare with"
 NO_INTERVAL = "no interval of the ratio: too few rounds"
 
 
-def analyse(cells: Sequence[Cell], peaks: Peaks) -> list[Row]:
+def analyse(cells: Sequence[CellResult], peaks: Peaks) -> list[Row]:
     """A row for each cell, in their order.
 
     Args:
@@ -49,7 +49,7 @@ def analyse(cells: Sequence[Cell], peaks: Peaks) -> list[Row]:
     return found
 
 
-def _row(cell: Cell, peaks: Peaks) -> Row:
+def _row(cell: CellResult, peaks: Peaks) -> Row:
     turns = [worker.get("turn") or {} for worker in cell.workers]
     places = [str(turn["place"]) for turn in turns if "place" in turn]
     every = columns.row(cell, peaks) | {
@@ -61,13 +61,13 @@ def _row(cell: Cell, peaks: Peaks) -> Row:
     return {name: every[name] for name in SCHEMA}
 
 
-def _measured(cell: Cell) -> Measured:
+def _measured(cell: CellResult) -> Measured:
     last = cell.workers[-1]
     steps = tuple(tuple(records.steps(worker)) for worker in cell.workers)
     return Measured(steps, like=(cell.suite, last["identity"]), pool=last["session"])
 
 
-def _ratios(cells: Sequence[Cell]) -> dict[int, Estimate]:
+def _ratios(cells: Sequence[CellResult]) -> dict[int, Estimate]:
     """By cell: its step time over torch's, where both ran in a round; `step_s` is the ratio."""
     firsts = {_block(cell): _by_round(cell) for cell in cells if cell.ok and _is_first(cell)}
     pairs: dict[int, Measured] = {}
@@ -85,19 +85,19 @@ def _ratios(cells: Sequence[Cell]) -> dict[int, Estimate]:
     return dict(zip(pairs, interval.estimates(list(pairs.values())), strict=True))
 
 
-def _by_round(cell: Cell) -> dict[int, list[float]]:
+def _by_round(cell: CellResult) -> dict[int, list[float]]:
     return {worker["turn"]["round"]: records.steps(worker) for worker in cell.workers}
 
 
-def _block(cell: Cell) -> tuple[object, ...]:
+def _block(cell: CellResult) -> tuple[object, ...]:
     return cell.values[0], cell.values[2]
 
 
-def _is_first(cell: Cell) -> bool:
+def _is_first(cell: CellResult) -> bool:
     return bool(cell.values[1] == FIRST)
 
 
-def floor(ratios: Mapping[int, Estimate], cells: Sequence[Cell]) -> float | None:
+def floor(ratios: Mapping[int, Estimate], cells: Sequence[CellResult]) -> float | None:
     """How far torch was from itself: the largest of the run's A/A ratios, less 1."""
     again = [estimate.step_s for i, estimate in ratios.items() if cells[i].values[1] == AGAIN]
     return max((max(ratio, 1 / ratio) - 1 for ratio in again), default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -41,6 +41,13 @@ class Batch:
         """Bytes of all arrays."""
         arrays = (self.inputs, self.targets, self.relations, self.node_targets, self.places)
         return sum(array.nbytes for array in arrays if array is not None)
+
+    def of_rank(self, rank: int, size: int) -> Batch:
+        """Rows [rank * B / size, (rank + 1) * B / size) of these B sequences."""
+        each = len(self.inputs) // size
+        mine = slice(rank * each, (rank + 1) * each)
+        arrays = {name: array[mine] for name, array in vars(self).items() if array is not None}
+        return replace(self, **arrays)
 
 
 class Windows(Protocol):

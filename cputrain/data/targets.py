@@ -11,9 +11,9 @@ import numpy as np
 
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.data.tokens import Tokens
+from cputrain.errors import DidNotTrain
 from cputrain.experiment.parts import Training
 from cputrain.model.shapes import RELATIONS
-from cputrain.worker.gates import DidNotTrain
 
 ENOUGH = 10
 """Selected places from which none with a mask is a mistake: chance would be 0.2 ** 10."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cputrain.knobs import instruction_sets
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import isa, mapped, reading
 
@@ -160,8 +161,6 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
 
 def _chosen() -> dict[str, Any]:
     """What MKL and oneDNN say where they were loaded beside NumPy's own library."""
-    from cputrain.engines import instruction_sets
-
     said: dict[str, Any] = {}
     for path in mapped.libraries("libmkl_rt"):
         said |= instruction_sets.mkl(ctypes.CDLL(path))

@@ -14,7 +14,7 @@ X86_64 = "x86_64"
 
 
 @dataclass(frozen=True)
-class Library:
+class OptionalLibrary:
     """One library, and what brings it.
 
     Attributes:
@@ -52,27 +52,29 @@ class Library:
 
 
 LIBRARIES = {
-    "libiomp5": Library(
+    "libiomp5": OptionalLibrary(
         ("libiomp5",), wheel="intel-openmp==2026.2.0", machines=(X86_64,), preloaded=True
     ),
-    "mkl": Library(("libmkl_rt",), (3, 2), wheel="mkl==2026.2.0", machines=(X86_64,)),
-    "openblas": Library(
+    "mkl": OptionalLibrary(("libmkl_rt",), (3, 2), wheel="mkl==2026.2.0", machines=(X86_64,)),
+    "openblas": OptionalLibrary(
         ("libscipy_openblas",),
         wheel="scipy-openblas32==0.3.34.481.3",
         folder="scipy_openblas32/lib",
     ),
-    "onednn": Library(("libdnnl",), (3,), wheel="onednn-cpu-gomp==2023.2.0", machines=(X86_64,)),
-    "jemalloc": Library(
+    "onednn": OptionalLibrary(
+        ("libdnnl",), (3,), wheel="onednn-cpu-gomp==2023.2.0", machines=(X86_64,)
+    ),
+    "jemalloc": OptionalLibrary(
         ("libjemalloc",), (2,), debian="libjemalloc2", fedora="jemalloc", preloaded=True
     ),
-    "tcmalloc": Library(
+    "tcmalloc": OptionalLibrary(
         ("libtcmalloc_minimal", "libtcmalloc"),
         (4,),
         debian="libtcmalloc-minimal4",
         fedora="gperftools-libs",
         preloaded=True,
     ),
-    "mimalloc": Library(
+    "mimalloc": OptionalLibrary(
         ("libmimalloc",),
         (3, 2),
         wheel="cmeel-mimalloc==3.4.3",

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.machine.catalogue import LIBRARIES, Library, fault
+from cputrain.machine.catalogue import LIBRARIES, OptionalLibrary, fault
 
 VARIABLE = "CPUTRAIN_LIBRARIES"
 """Given paths: "name=/path:name=/path". Workers are told by it what their launcher found."""
@@ -143,7 +143,7 @@ def _search(name: str, root: Path, stacks: tuple[Path, ...], conda: str) -> Path
     return f"{name} cannot be used: {unusable}" if unusable else _how(name, library)
 
 
-def _how(name: str, library: Library) -> str:
+def _how(name: str, library: OptionalLibrary) -> str:
     """What to install."""
     if library.has_wheel:
         return f"{name} is not installed: pip install {library.wheel} into asv's environment"
@@ -155,7 +155,7 @@ def _how(name: str, library: Library) -> str:
 
 
 def _places(
-    library: Library, root: Path, stacks: tuple[Path, ...], conda: str
+    library: OptionalLibrary, root: Path, stacks: tuple[Path, ...], conda: str
 ) -> Iterator[list[Path]]:
     """The files of each place to look at, in turn."""
     for prefix in stacks:
@@ -172,7 +172,7 @@ def _places(
     yield _files(library, folders)
 
 
-def _files(library: Library, folders: Sequence[Path]) -> list[Path]:
+def _files(library: OptionalLibrary, folders: Sequence[Path]) -> list[Path]:
     stems = library.stems
     return [path for folder in folders for stem in stems for path in folder.glob(f"{stem}.so*")]
 

@@ -20,7 +20,7 @@ from cputrain.report.skipped import by_reason, general
 from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.records import Problem
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 NAMES = {"ipex": "IPEX", "cc_version": "", "python": "Python"}
 """What `columns.VERSIONS` are called, where not as their columns; a compiler says its name."""
@@ -41,7 +41,7 @@ class MachinePage:
 
     machine: MachineFacts
     rows: Sequence[Row]
-    cells: Sequence[Cell]
+    cells: Sequence[CellResult]
     noise: float | None
     pairs: noise_floor.Pairs
     plots: Mapping[str, Path]

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from cputrain.atomic import write_bytes
 from cputrain.report import words
 from cputrain.results.columns import Row
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 LOG_FROM = 8.0
 """An axis is logarithmic from this ratio of its largest to its smallest value."""
@@ -41,11 +41,11 @@ class Picture:
     """What one plot shows: the rows and cells of one suite, in order; and the noise floor."""
 
     rows: Sequence[Row]
-    cells: Sequence[Cell]
+    cells: Sequence[CellResult]
     noise: float | None
 
     @property
-    def shown(self) -> list[tuple[Cell, Row]]:
+    def shown(self) -> list[tuple[CellResult, Row]]:
         """The cells that have a number."""
         return [(c, r) for c, r in zip(self.cells, self.rows, strict=True) if c.ok]
 
@@ -63,7 +63,7 @@ class Picture:
 
 
 def draw_all(
-    folder: Path, rows: Sequence[Row], cells: Sequence[Cell], noise: float | None
+    folder: Path, rows: Sequence[Row], cells: Sequence[CellResult], noise: float | None
 ) -> dict[str, Path]:
     """Write folder/<suite>.svg for every suite of one machine that has a number; their paths."""
     drawn = {}

@@ -6,13 +6,13 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from cputrain.results.records import Worker
+from cputrain.results.records import WorkerRecord
 
 SHARES = ("run_queue_share", "steal_share")
 COUNTS = ("minor_faults", "voluntary_switches", "energy_j")
 
 
-def columns(workers: Sequence[Worker]) -> dict[str, Any]:
+def columns(workers: Sequence[WorkerRecord]) -> dict[str, Any]:
     """Columns of a cell that went well; None where its records do not say.
 
     run_queue_share, steal_share: mean over the samples (see `machine.noise.between`).
@@ -30,12 +30,12 @@ def columns(workers: Sequence[Worker]) -> dict[str, Any]:
     return found | {"anon_huge_bytes": max(huge, default=None)}
 
 
-def _readings(workers: Sequence[Worker], name: str) -> list[float]:
+def _readings(workers: Sequence[WorkerRecord], name: str) -> list[float]:
     noise = [s.get("noise") or {} for worker in workers for s in worker["samples"]]
     return [one[name] for one in noise if one.get(name) is not None]
 
 
-def _per_step(workers: Sequence[Worker], name: str) -> list[float]:
+def _per_step(workers: Sequence[WorkerRecord], name: str) -> list[float]:
     """A count per step, by sample."""
     samples = [s for worker in workers if not worker.get("composed") for s in worker["samples"]]
     counts = [((s.get("noise") or {}).get(name), len(s["step_s"])) for s in samples]

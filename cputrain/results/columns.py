@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from cputrain.results import asked, circumstances
-from cputrain.results.records import Worker, steps
-from cputrain.results.rows import Cell
+from cputrain.results.records import WorkerRecord, steps
+from cputrain.results.rows import CellResult
 
 Row = dict[str, Any]
 """One cell: a value, or None where unknown, for every column."""
@@ -54,7 +54,7 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def row(cell: Cell, peaks: Peaks) -> Row:
+def row(cell: CellResult, peaks: Peaks) -> Row:
     """A cell's row; what needs other cells (intervals, effects) is left None.
 
     Args:
@@ -78,7 +78,7 @@ def row(cell: Cell, peaks: Peaks) -> Row:
     return found
 
 
-def _provenance(last: Worker) -> Row:
+def _provenance(last: WorkerRecord) -> Row:
     versions, data = last.get("versions") or {}, last.get("data") or {}
     return {
         **{name: versions.get(name) for name in VERSIONS},
@@ -92,7 +92,7 @@ def _provenance(last: Worker) -> Row:
     }
 
 
-def _measured(workers: tuple[Worker, ...]) -> Row:
+def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
     every = [steps(worker) for worker in workers]
     peak_rss = [w["peak_rss_bytes"] for w in workers if w.get("peak_rss_bytes") is not None]
     samples = [sample for worker in workers for sample in worker["samples"]]
@@ -114,18 +114,18 @@ def _measured(workers: tuple[Worker, ...]) -> Row:
     }
 
 
-def _phase(workers: tuple[Worker, ...], name: str) -> float | None:
+def _phase(workers: tuple[WorkerRecord, ...], name: str) -> float | None:
     """Seconds of a part of the workers' lives: median; None where no record says."""
     found = [w["phases"][name] for w in workers if name in (w.get("phases") or {})]
     return statistics.median(found) if found else None
 
 
-def busy_cpus(worker: Worker) -> str:
+def busy_cpus(worker: WorkerRecord) -> str:
     """How many CPUs a worker's threads can keep busy: the key of its peak."""
     return str(min(worker["placement"]["threads"], len(worker["placement"]["cpus"])))
 
 
-def best_step_s(worker: Worker, peaks: Peaks) -> float | None:
+def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
     """Seconds that a step's matrix products take at the measured peaks, each at its own type's.
 
     None where a peak with as many threads is missing. A record that does not say how many
@@ -141,7 +141,7 @@ def best_step_s(worker: Worker, peaks: Peaks) -> float | None:
     return total
 
 
-def _rates(last: Worker, step_s: float, peaks: Peaks) -> Row:
+def _rates(last: WorkerRecord, step_s: float, peaks: Peaks) -> Row:
     """Rates by the executed FLOPs; mfu is the step's least time at the peaks over its own."""
     counts, best = last["counts"], best_step_s(last, peaks)
     return {
@@ -151,7 +151,7 @@ def _rates(last: Worker, step_s: float, peaks: Peaks) -> Row:
     }
 
 
-def _counts(last: Worker) -> Row:
+def _counts(last: WorkerRecord) -> Row:
     """What was counted before the run; records of earlier versions lack some."""
     counts = last["counts"]
     names = ("n_params", "n_trained", "flops_per_step", "flops_formula", "memory_estimate_bytes")
@@ -163,7 +163,7 @@ def _counts(last: Worker) -> Row:
     }
 
 
-def _data(workers: tuple[Worker, ...], step_s: float) -> Row:
+def _data(workers: tuple[WorkerRecord, ...], step_s: float) -> Row:
     """The data path: seconds to load it and to prepare it once, what a step waits, an epoch."""
     facts = workers[-1].get("data") or {}
     samples = [s for w in workers for s in w["samples"] if s.get("waited_s") is not None]

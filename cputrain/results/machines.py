@@ -13,7 +13,7 @@ from cputrain.machine import measurements
 from cputrain.results import asvfiles, columns
 from cputrain.results.columns import Peaks
 from cputrain.results.records import Problem
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ class MachineFacts:
         return ", ".join(str(word) for word in known if word) or "nothing is recorded about it"
 
 
-def believable(peaks: Peaks, cells: Iterable[Cell], path: Path) -> tuple[Peaks, list[Problem]]:
+def believable(
+    peaks: Peaks, cells: Iterable[CellResult], path: Path
+) -> tuple[Peaks, list[Problem]]:
     """The peaks that no cell outran, and a problem for each other one: it was measured in noise.
 
     Where a cell's products are of several types, the other ones are blamed and not fp32, which

@@ -20,7 +20,7 @@ NUMBERS = {
 """Readings that the tables take, of a sample's noise and of a worker's state."""
 STATUSES = ("ok", "skipped", "failed", "timed out", "out of memory")
 
-Worker = dict[str, Any]
+WorkerRecord = dict[str, Any]
 """One entry of a run record's "workers"."""
 
 
@@ -40,17 +40,17 @@ class Record:
     """A cell's run record; `workers` oldest first."""
 
     path: Path
-    workers: tuple[Worker, ...]
+    workers: tuple[WorkerRecord, ...]
 
-    def sessions(self) -> list[list[Worker]]:
+    def sessions(self) -> list[list[WorkerRecord]]:
         """The workers by session, the newest session first."""
-        by_session: dict[str, list[Worker]] = {}
+        by_session: dict[str, list[WorkerRecord]] = {}
         for worker in self.workers:
             by_session.setdefault(worker["session"], []).append(worker)
         return list(by_session.values())[::-1]
 
 
-def steps(worker: Worker) -> list[float]:
+def steps(worker: WorkerRecord) -> list[float]:
     """Seconds of every timed step of a worker, its samples one after the other."""
     return [seconds for sample in worker.get("samples") or () for seconds in sample["step_s"]]
 
@@ -87,7 +87,7 @@ def read_file(path: Path) -> Record | Problem:
     return Record(path, tuple(workers))
 
 
-def _check(worker: Worker) -> None:
+def _check(worker: WorkerRecord) -> None:
     """Raises ValueError, KeyError, TypeError or AttributeError where `worker` is not one."""
     for name in ("session", "identity", "status"):
         if not isinstance(worker[name], str):

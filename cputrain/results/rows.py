@@ -10,7 +10,7 @@ from typing import Any
 from cputrain import paths
 from cputrain.results import asvfiles, records
 from cputrain.results.asvfiles import AsvCell, AsvSuite
-from cputrain.results.records import Problem, Record, Worker
+from cputrain.results.records import Problem, Record, WorkerRecord
 
 TOLERANCE = 1e-4
 """Relative; asv keeps five significant digits of its samples."""
@@ -19,7 +19,7 @@ CUT_SHORT = "not run to its end: asv keeps nothing of a suite cut short"
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellResult:
     """One cell of one machine.
 
     Attributes:
@@ -42,7 +42,7 @@ class Cell:
     status: str
     reason: str | None
     step_s: float | None = None
-    workers: tuple[Worker, ...] = ()
+    workers: tuple[WorkerRecord, ...] = ()
     experiment: dict[str, Any] = field(default_factory=dict)
     commit: str | None = None
 
@@ -60,9 +60,9 @@ def machines(root: Path) -> list[str]:
     return sorted(found)
 
 
-def read(root: Path, machine: str) -> tuple[list[Cell], list[Problem]]:
+def read(root: Path, machine: str) -> tuple[list[CellResult], list[Problem]]:
     """Every cell of every suite that asv knows, on `machine`; quick ones where no full one ran."""
-    by_mode: dict[str, list[Cell]] = {}
+    by_mode: dict[str, list[CellResult]] = {}
     problems: list[Problem] = []
     for mode in paths.MODES:
         suites, unusable = asvfiles.read(_asv(root, mode), machine)
@@ -92,14 +92,14 @@ def _cell(
     suite: AsvSuite,
     asv: AsvCell,
     found: dict[tuple[str, str], Record | Problem],
-) -> Cell:
+) -> CellResult:
     name = paths.cell_name(asv.values)
     record = found.get((suite.name, name))
     sessions = record.sessions() if isinstance(record, Record) else []
     status, reason, workers = _outcome(asv, record, sessions)
     last = workers[-1] if workers else {}
     ran = asv.state != "absent" or bool(workers) or isinstance(record, Problem)
-    return Cell(
+    return CellResult(
         machine=machine,
         suite=suite.name,
         value=name,
@@ -116,8 +116,8 @@ def _cell(
 
 
 def _outcome(
-    asv: AsvCell, record: Record | Problem | None, sessions: list[list[Worker]]
-) -> tuple[str, str | None, list[Worker]]:
+    asv: AsvCell, record: Record | Problem | None, sessions: list[list[WorkerRecord]]
+) -> tuple[str, str | None, list[WorkerRecord]]:
     """Status, reason, and the workers that they are of."""
     newest = sessions[0] if sessions else []
     bad = next((worker for worker in reversed(newest) if worker["status"] != "ok"), None)
@@ -139,8 +139,8 @@ def _outcome(
 
 
 def _measured(
-    asv: AsvCell, record: Record | Problem | None, sessions: list[list[Worker]]
-) -> tuple[str, str | None, list[Worker]]:
+    asv: AsvCell, record: Record | Problem | None, sessions: list[list[WorkerRecord]]
+) -> tuple[str, str | None, list[WorkerRecord]]:
     """The newest session that took asv's value; a worker of it that failed spoils the cell."""
     if sessions and all(worker["status"] == "skipped" for worker in sessions[0]):
         return "skipped", sessions[0][-1].get("reason"), sessions[0]

@@ -21,7 +21,7 @@ from cputrain.run.launch import CellFailed
 from cputrain.worker import saved
 
 
-class Cell:
+class CellRun:
     """Runs the samples of one (suite, values) and keeps what they left.
 
     Attributes:

@@ -15,7 +15,7 @@ from typing import Any
 from cputrain.experiment import Experiment
 from cputrain.machine.parent import die_with_parent
 from cputrain.run import placement
-from cputrain.run.cell import Cell
+from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 from cputrain.run.names import SUITE
 
@@ -28,7 +28,7 @@ def run(values: tuple[Any, ...], experiment: Experiment, turn: dict[str, Any]) -
         experiment: what it runs.
         turn: goes to the record.
     """
-    cell = Cell(SUITE, values, experiment)
+    cell = CellRun(SUITE, values, experiment)
     cell.record["turn"] = turn
     with contextlib.suppress(CellFailed, NotImplementedError):  # the record has the reason
         cell.refuse_if(placement.why_not(experiment))

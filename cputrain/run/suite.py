@@ -16,7 +16,7 @@ from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
 from cputrain.model import flops
 from cputrain.run import placement, stacks
-from cputrain.run.cell import Cell
+from cputrain.run.cell import CellRun
 
 
 class Suite:
@@ -105,7 +105,7 @@ class Suite:
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells()[0]
-        self._cell = Cell(type(self).__name__, values, self.experiment(*values), start=first)
+        self._cell = CellRun(type(self).__name__, values, self.experiment(*values), start=first)
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())

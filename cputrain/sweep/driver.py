@@ -20,7 +20,7 @@ from cputrain.machine.controls import journal, leftover
 from cputrain.machine.controls.files import ALLOW
 from cputrain.run.stacks import MAIN
 from cputrain.sweep import environments, plan, prepare, resume, safekeeping
-from cputrain.sweep.estimate import Estimate
+from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
 from cputrain.sweep.state import State
@@ -65,7 +65,7 @@ class Sweep:
         }
         self.process: subprocess.Popen[bytes] | None = None
 
-    def run(self, until: float | None, estimate: Estimate) -> list[str]:
+    def run(self, until: float | None, estimate: Durations) -> list[str]:
         """Run every suite that is not done; the names of those left out for lack of time.
 
         Args:
@@ -152,7 +152,7 @@ def main(args: argparse.Namespace) -> int:
     state = State.open(
         paths.STATE / f"sweep-{mode}.json", resume.wanted(args, rounds, suites), args.fresh
     )
-    estimate = Estimate([paths.output_folder(machine, m) for m in paths.MODES])
+    estimate = Durations([paths.output_folder(machine, m) for m in paths.MODES])
     todo = [planned for planned in suites if planned.key not in state.done]
     progress.begin(machine, suites, todo, estimate, environments.building_s(asvs))
     if not args.ipex:

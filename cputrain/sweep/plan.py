@@ -19,7 +19,7 @@ from cputrain.run import placement, stacks, suite
 
 
 @dataclass(frozen=True)
-class Cell:
+class PlannedCell:
     """One value of a suite: what it runs, and why this machine cannot, if so."""
 
     values: tuple[Any, ...]
@@ -47,7 +47,7 @@ class Planned:
     area: str
     benchmark: str
     suite: type[suite.Suite]
-    cells: tuple[Cell, ...]
+    cells: tuple[PlannedCell, ...]
     stack: str = stacks.MAIN
 
     @property
@@ -65,7 +65,7 @@ class Planned:
         """The suite's docstring, in one paragraph."""
         return " ".join((inspect.getdoc(self.suite) or "").split())
 
-    def asv_name(self, cell: Cell) -> str:
+    def asv_name(self, cell: PlannedCell) -> str:
         """The text that asv matches `--bench` against."""
         return f"{self.benchmark}({', '.join(repr(value) for value in cell.values)})"
 
@@ -74,7 +74,7 @@ class Planned:
         return asked or self.suite.rounds
 
     @property
-    def baseline(self) -> Cell | None:
+    def baseline(self) -> PlannedCell | None:
         """The first cell that is the baseline experiment, in however many steps; None without."""
         base = self.suite.base()
         alike = (c for c in self.cells if replace(c.experiment, budget=base.budget) == base)
@@ -111,9 +111,11 @@ def discover() -> list[Planned]:
     return sorted(found, key=lambda planned: planned.name != "Baseline")
 
 
-def _cells(one: suite.Suite) -> tuple[Cell, ...]:
+def _cells(one: suite.Suite) -> tuple[PlannedCell, ...]:
     experiments = {values: one.experiment(*values) for values in one.cells()}
-    return tuple(Cell(v, e, placement.why_not(e, stacks.of(e))) for v, e in experiments.items())
+    return tuple(
+        PlannedCell(v, e, placement.why_not(e, stacks.of(e))) for v, e in experiments.items()
+    )
 
 
 def _imported(name: str) -> ModuleType:

@@ -59,7 +59,7 @@ def everything(
     measure_peak(asv.machine, python, cells, progress)
 
 
-def runnable(suites: list[plan.Planned]) -> list[plan.Cell]:
+def runnable(suites: list[plan.Planned]) -> list[plan.PlannedCell]:
     """The cells that this machine can run."""
     return [cell for p in suites for cell in p.cells if cell.why_not is None]
 
@@ -72,7 +72,11 @@ MEASURE_S = "CPUTRAIN_MEASURE_S"
 
 
 def measure_peak(
-    machine: str, python: Path, cells: list[plan.Cell], progress: Progress, again: bool = False
+    machine: str,
+    python: Path,
+    cells: list[plan.PlannedCell],
+    progress: Progress,
+    again: bool = False,
 ) -> None:
     """Matrix products and memory bandwidth by number of threads; the best seen are kept.
 
@@ -111,7 +115,7 @@ def _is_known(one: measure.Task, content: dict[str, Any]) -> bool:
     return str(one.threads) in content.get(machine_record.FIELDS[one.kind], {})
 
 
-def tasks(cells: list[plan.Cell], cores: int) -> list[measure.Task]:
+def tasks(cells: list[plan.PlannedCell], cores: int) -> list[measure.Task]:
     """What is measured here: what the cells need first, then every power of two and all cores.
 
     Args:
@@ -125,7 +129,7 @@ def tasks(cells: list[plan.Cell], cores: int) -> list[measure.Task]:
     return [measure.Task(kind, n) for kind, n in dict.fromkeys(found)]
 
 
-def peaks_needed(cells: list[plan.Cell]) -> dict[str, set[int]]:
+def peaks_needed(cells: list[plan.PlannedCell]) -> dict[str, set[int]]:
     """By type of number that a cell multiplies: the thread counts that have cores of their own."""
     needed: dict[str, set[int]] = {}
     for cell in cells:

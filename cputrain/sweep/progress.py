@@ -16,7 +16,7 @@ from cputrain.sweep import plan
 
 if TYPE_CHECKING:
     from cputrain.report.export import Summary
-    from cputrain.sweep.estimate import Estimate
+    from cputrain.sweep.durations import Durations
 
 NARROWEST = 10
 """Width of a cell's name at least."""
@@ -71,7 +71,7 @@ class Progress:
         machine: str,
         suites: list[plan.Planned],
         todo: list[plan.Planned],
-        estimate: Estimate,
+        estimate: Durations,
         building_s: float,
     ) -> None:
         """Say what will be done and how long it takes."""

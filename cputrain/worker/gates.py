@@ -10,11 +10,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from cputrain.errors import DidNotTrain
+
 Weights = Mapping[str, np.ndarray]
-
-
-class DidNotTrain(RuntimeError):
-    """The model did not train the way it should: one line says how."""
 
 
 def steps(asked: int, done: int) -> None:

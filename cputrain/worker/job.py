@@ -40,7 +40,7 @@ STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first step, for the loss to fall."""
 
 
-class Worker:
+class Job:
     """Runs one experiment and answers on `descriptor`; see the module for the messages."""
 
     def __init__(self, request: dict[str, Any], descriptor: int) -> None:
@@ -246,7 +246,7 @@ def main() -> int:
     line = sys.stdin.readline()
     if not line:
         return 1
-    worker = Worker(json.loads(line), descriptor)
+    worker = Job(json.loads(line), descriptor)
     try:
         serving.serve(worker)
     except Exception as error:

@@ -8,13 +8,23 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from cputrain.worker.job import Worker
+from typing import Protocol
 
 LAUNCH_MASK = os.sched_getaffinity(0)
 """The mask that this process was started with: libraries that come later may bind threads."""
+
+
+class Server(Protocol):
+    """What a launcher's words are done by: one process's `worker.job.Job`."""
+
+    def prepare(self) -> None:
+        """Everything before the first sample."""
+
+    def sample(self) -> None:
+        """One sample."""
+
+    def finish(self) -> None:
+        """The proof, the model, the last answer."""
 
 
 def begin(descriptor: int) -> None:
@@ -25,7 +35,7 @@ def begin(descriptor: int) -> None:
     Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def serve(worker: Worker) -> None:
+def serve(worker: Server) -> None:
     """Do what the launcher says, until it has the worker finish."""
     worker.prepare()
     for line in sys.stdin:

@@ -9,7 +9,7 @@ from made_feeds import OBJECTIVES, equal, opened
 
 from cputrain.data import documents, lines
 from cputrain.data.corpus import DataError
-from cputrain.worker.gates import DidNotTrain
+from cputrain.errors import DidNotTrain
 
 STREAM = {"loader": "stream", "seq_len": 16, "batch_size": 3, "rows": 5}
 KINDS = {

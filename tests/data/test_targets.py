@@ -7,7 +7,7 @@ import pytest
 from made_feeds import OBJECTIVES, opened
 
 from cputrain.data.batches import IGNORE
-from cputrain.worker.gates import DidNotTrain
+from cputrain.errors import DidNotTrain
 
 
 @pytest.fixture(params=OBJECTIVES)

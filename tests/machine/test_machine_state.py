@@ -144,10 +144,10 @@ def test_no_sensor_of_the_cpu(tree):
 def test_a_worker_records_state_clock_and_energy(own_root):
     pytest.importorskip("torch")
     from cputrain.experiment import Experiment
-    from cputrain.run.cell import Cell
+    from cputrain.run.cell import CellRun
 
     small = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=4, samples=1, warm_up_steps=2)
-    cell = Cell("Trial", ("x",), small.but(cores=1, threads=1))
+    cell = CellRun("Trial", ("x",), small.but(cores=1, threads=1))
     cell.sample()
     cell.settle()
     record = json.loads((cell.folder / "run.json").read_text())["workers"][-1]

@@ -19,7 +19,7 @@ NOBODY = Path("/nowhere/python")
 
 
 def cells(*experiments):
-    return [plan.Cell((i,), experiment, None) for i, experiment in enumerate(experiments)]
+    return [plan.PlannedCell((i,), experiment, None) for i, experiment in enumerate(experiments)]
 
 
 def named(tasks):

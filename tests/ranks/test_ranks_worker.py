@@ -17,7 +17,7 @@ from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory import memory_bytes
 from cputrain.run import launch, placement
-from cputrain.run.cell import Cell
+from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 from cputrain.worker.ranks import torchrun
 
@@ -39,7 +39,7 @@ def honest(tmp_path_factory):
         patch.setattr("cputrain.paths.ROOT", root)
         for name, value in (("SESSION", "s"), ("MACHINE", "here"), ("OFFLINE", "1")):
             patch.setenv(f"CPUTRAIN_{name}", value)
-        cell = Cell("Trial", ("x",), SMALL)
+        cell = CellRun("Trial", ("x",), SMALL)
         cell.sample()
         cell.settle()
         return json.loads((cell.folder / "run.json").read_text())["workers"][-1], root

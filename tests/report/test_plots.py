@@ -7,7 +7,7 @@ import pytest
 from cputrain.report import plots
 from cputrain.report.plots import Picture
 from cputrain.results import columns
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 
 def picture(times, noise=0.02, base=None):
@@ -15,7 +15,9 @@ def picture(times, noise=0.02, base=None):
     cells, rows = [], []
     for value, step_s in times.items():
         status = "ok" if step_s else "failed"
-        cells.append(Cell("here", "S", str(value), (value,), ("x",), "full", status, None, step_s))
+        cells.append(
+            CellResult("here", "S", str(value), (value,), ("x",), "full", status, None, step_s)
+        )
         row = dict.fromkeys(columns.SCHEMA) | {"status": status, "step_s": step_s}
         if step_s:
             row |= {"step_s_low": 0.97 * step_s, "step_s_high": 1.03 * step_s}

@@ -10,7 +10,7 @@ import numpy as np
 from made_project import failure, worker
 
 from cputrain.experiment import Experiment
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 
 SHAPES = {"Framework": Experiment(), "FrameworkLarger": Experiment().but(n_embd=512, n_head=8)}
 COMMIT = "c" * 40
@@ -33,7 +33,7 @@ def run(
     noise: float = 0.002,
     machine: str = "here",
     mode: str = "full",
-) -> list[Cell]:
+) -> list[CellResult]:
     """The cells of a run on two shapes with 1 and 2 threads.
 
     Args:
@@ -59,7 +59,7 @@ def run(
                     workers[-1]["placement"] = {"cpus": list(range(threads)), "threads": threads}
                 failed = isinstance(ratio, str)
                 cells.append(
-                    Cell(
+                    CellResult(
                         machine,
                         shape,
                         engine,

@@ -71,7 +71,7 @@ def test_where_all_cores_are_one_it_runs_once():
 
 
 def made(shape, threads, engines):
-    cells = tuple(plan.Cell((shape, name, threads), Experiment(), None) for name in engines)
+    cells = tuple(plan.PlannedCell((shape, name, threads), Experiment(), None) for name in engines)
     return plan.Planned("", "", object, cells)
 
 

@@ -26,7 +26,7 @@ NUMPY = SMALL.but(engine="numpy", attention_backend="manual")
 
 def block(**experiments):
     """One block, by engine."""
-    cells = (plan.Cell(("Shape", n, 1), e, None) for n, e in experiments.items())
+    cells = (plan.PlannedCell(("Shape", n, 1), e, None) for n, e in experiments.items())
     return plan.Planned("", "", object, tuple(cells))
 
 

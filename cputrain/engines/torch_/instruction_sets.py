@@ -9,7 +9,8 @@ from pathlib import Path
 
 import torch
 
-from cputrain.engines import instruction_sets, verbose
+from cputrain.engines import verbose
+from cputrain.knobs import instruction_sets
 
 HEADER = re.compile(r"onednn_verbose,.*\bcpu,isa:(.*)")
 

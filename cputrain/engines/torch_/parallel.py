@@ -107,4 +107,4 @@ class ParallelEngine(TorchEngine):
         return found
 
     def _mine(self, batch: Batch) -> Batch:
-        return shares.rows(batch, self._rank, self._size)
+        return batch.of_rank(self._rank, self._size)

@@ -42,7 +42,7 @@ class Turn:
     round: int
     place: int
     block: plan.Planned
-    cell: plan.Cell
+    cell: plan.PlannedCell
 
 
 def blocks(suites: Sequence[plan.Planned], inductor: bool) -> list[plan.Planned]:
@@ -88,10 +88,10 @@ def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
     return found
 
 
-def _cell(shape: str, label: str, experiment: Experiment) -> plan.Cell:
+def _cell(shape: str, label: str, experiment: Experiment) -> plan.PlannedCell:
     threads = placement.place(experiment).threads
     why_not = placement.why_not(experiment, stacks.of(experiment))
-    return plan.Cell((shape, label, threads), experiment, why_not)
+    return plan.PlannedCell((shape, label, threads), experiment, why_not)
 
 
 def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[Turn]:

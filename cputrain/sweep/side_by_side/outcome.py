@@ -12,7 +12,7 @@ from cputrain.analysis import side_by_side
 from cputrain.results import engines, machines, records
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
-from cputrain.results.rows import Cell
+from cputrain.results.rows import CellResult
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side.rounds import Rounds
 
@@ -26,19 +26,19 @@ class Written:
     problems: list[Problem]
 
 
-def cells(machine: str, mode: str, blocks: Sequence[plan.Planned], run: Rounds) -> list[Cell]:
+def cells(machine: str, mode: str, blocks: Sequence[plan.Planned], run: Rounds) -> list[CellResult]:
     """The run's cells as the tables take them, shape by shape, thread counts ascending."""
     return [_cell(machine, mode, cell, run) for block in blocks for cell in block.cells]
 
 
-def _cell(machine: str, mode: str, cell: plan.Cell, run: Rounds) -> Cell:
+def _cell(machine: str, mode: str, cell: plan.PlannedCell, run: Rounds) -> CellResult:
     shape, engine, _ = cell.values
     workers = run.workers(cell)
     status, reason = run.lost.get(cell.values, ("ok", None))
     if status == "ok" and not workers:
         status, reason = "failed", "its run record could not be read at the end of the run"
     medians = [statistics.median(records.steps(worker)) for worker in workers if status == "ok"]
-    return Cell(
+    return CellResult(
         machine=machine,
         suite=shape,
         value=engine,
@@ -54,7 +54,7 @@ def _cell(machine: str, mode: str, cell: plan.Cell, run: Rounds) -> Cell:
     )
 
 
-def write(machine: str, mode: str, cells: Sequence[Cell]) -> Written:
+def write(machine: str, mode: str, cells: Sequence[CellResult]) -> Written:
     """Write result/<machine>/engines.csv, or a quick run's.
 
     Raises:

@@ -55,7 +55,7 @@ class Rounds:
         self.process: subprocess.Popen[bytes] | None = None
 
     def take(
-        self, turns: Sequence[Turn], say: Callable[[Turn, records.Worker, float], None]
+        self, turns: Sequence[Turn], say: Callable[[Turn, records.WorkerRecord, float], None]
     ) -> None:
         """Take every turn of cells that are not lost.
 
@@ -78,7 +78,7 @@ class Rounds:
             )
             say(turn, worker, left)
 
-    def one(self, turn: Turn) -> records.Worker:
+    def one(self, turn: Turn) -> records.WorkerRecord:
         """Take one turn; what its run record says, or why there is none."""
         cell = turn.cell
         if cell.stack not in self.pythons:
@@ -111,11 +111,11 @@ class Rounds:
             self._lose(cell, found["status"], found.get("reason") or "the record gives no reason")
         return found
 
-    def _lose(self, cell: plan.Cell, status: str, reason: str) -> records.Worker:
+    def _lose(self, cell: plan.PlannedCell, status: str, reason: str) -> records.WorkerRecord:
         self.lost[cell.values] = status, reason
         return {"status": status, "reason": reason}
 
-    def workers(self, cell: plan.Cell) -> list[records.Worker]:
+    def workers(self, cell: plan.PlannedCell) -> list[records.WorkerRecord]:
         """The workers of this run in a cell's record, oldest first; none where it is broken."""
         record = records.read_file(self.folder / cell.name / "run.json")
         if isinstance(record, records.Problem):

@@ -40,7 +40,7 @@ class Shown:
             f"workers in {rounds} round{'s' if rounds > 1 else ''}, their order by seed {seed}"
         )
 
-    def turn(self, turn: Turn, worker: records.Worker, left_s: float) -> None:
+    def turn(self, turn: Turn, worker: records.WorkerRecord, left_s: float) -> None:
         """A worker ended."""
         shape, engine, threads = turn.cell.values
         name = f"{shape} {engine} {threads}"

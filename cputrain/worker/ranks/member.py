@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cputrain.engines.settings import Placement
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
-from cputrain.worker.job import Worker
+from cputrain.worker.job import Job
 from cputrain.worker.ranks import agreement
 from cputrain.worker.ranks.group import Group
 from cputrain.worker.ranks.stepping import RankStepper
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cputrain.engines.torch_.parallel import ParallelEngine
 
 
-class Member(Worker):
+class Member(Job):
     """What every rank does; `placement` and `cpus` are its own share."""
 
     group: Group

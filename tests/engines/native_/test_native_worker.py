@@ -9,7 +9,7 @@ from cputrain import paths
 from cputrain.engines import settings
 from cputrain.engines.native_ import ahead, library_build
 from cputrain.run import launch
-from cputrain.run.cell import Cell
+from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
 pytest.importorskip("threadpoolctl")
@@ -18,7 +18,7 @@ SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 64, "steps": 4, "sa
 
 
 def run(experiment):
-    cell = Cell("Trial", ("x",), experiment.but(warm_up_steps=4, **SMALL))
+    cell = CellRun("Trial", ("x",), experiment.but(warm_up_steps=4, **SMALL))
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]

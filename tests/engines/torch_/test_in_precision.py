@@ -8,6 +8,7 @@ from made_precision import arrays, failed, prepared, profiled, setting, step
 from torch import nn
 
 from cputrain.engines.torch_ import forward_difference, in_precision, precision
+from cputrain.errors import DidNotTrain
 from cputrain.experiment.parts import PRECISIONS
 from cputrain.worker import gates
 
@@ -81,7 +82,7 @@ def test_dynamic_quantization_which_does_not_train_is_caught():
         optimizer.zero_grad()
     assert losses[-1] < losses[0]
     assert "h.0.mlp.fc.weight" not in arrays(made)
-    with pytest.raises(gates.DidNotTrain, match=r"is gone|has not moved"):
+    with pytest.raises(DidNotTrain, match=r"is gone|has not moved"):
         gates.moved(start, arrays(made))
     found = in_precision.checks(
         experiment, in_precision.evidence(made, profiled(made, experiment, parts))

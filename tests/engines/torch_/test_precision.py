@@ -13,6 +13,7 @@ from torch import nn
 
 from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.linear import layers_of
+from cputrain.errors import DidNotTrain
 from cputrain.experiment.parts import PRECISIONS, SIMULATED
 from cputrain.worker import gates
 
@@ -63,7 +64,7 @@ def test_a_layer_without_a_gradient_is_caught():
     found = {
         n: precision.to_numpy(p.grad) for n, p in made.named_parameters() if p.grad is not None
     }
-    with pytest.raises(gates.DidNotTrain, match=r"h\.0\.mlp\.fc\.weight gets no gradient"):
+    with pytest.raises(DidNotTrain, match=r"h\.0\.mlp\.fc\.weight gets no gradient"):
         gates.gradients(found, arrays(made))
 
 

@@ -12,7 +12,7 @@ from cputrain.sweep.guess import guess_s
 BETWEEN_SUITES_S = 4.0
 
 
-class Estimate:
+class Durations:
     """Seconds that cells will take: what they took here before, or a guess from their FLOPs."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -27,7 +27,7 @@ class Estimate:
                 if done:
                     self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
 
-    def cell_s(self, planned: plan.Planned, cell: plan.Cell) -> float:
+    def cell_s(self, planned: plan.Planned, cell: plan.PlannedCell) -> float:
         """Seconds of one worker of `cell`."""
         if cell.why_not is not None:
             return 0.5
