@@ -1,21 +1,55 @@
-"""Tests that write do so in a folder of their own."""
+"""Which environment a file's tests run in; tests that write do so in a folder of their own.
 
+A file says by `pytestmark` where its libraries are: `stack` (asv's environment, also of files that
+say nothing), `tools` (venv/) or `ipex`. Files of other environments are not even imported.
+"""
+
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import hypothesis
 import pytest
+from made_machines import bare, server, tree  # noqa: F401
 
 from cputrain import paths
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
 from cputrain.run import placement
 
+ENVIRONMENTS = ("stack", "tools", "ipex")
 SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 
 # No test depends on how fast this machine is at the moment.
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--environment", choices=ENVIRONMENTS, help="take only the files for this one")
+
+
+def environments(path: Path) -> set[str]:
+    """The environments that a file is marked for."""
+    marks = [
+        node.value
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+    ]
+    names = {n.attr for mark in marks for n in ast.walk(mark) if isinstance(n, ast.Attribute)}
+    return names & {*ENVIRONMENTS} or {"stack"}
+
+
+def pytest_ignore_collect(collection_path, config):
+    here = config.getoption("environment")
+    if collection_path.is_dir():
+        files = collection_path.rglob("test_*.py")
+    else:
+        files = [collection_path] if collection_path.suffix == ".py" else []
+    if here and files and not any(here in environments(file) for file in files):
+        return True
+    return None
 
 
 @pytest.fixture

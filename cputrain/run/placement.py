@@ -10,9 +10,9 @@ from pathlib import Path
 
 from cputrain import paths
 from cputrain.engines import settings
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, libraries, mask
+from cputrain.machine.mask import Placement
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError

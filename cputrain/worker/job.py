@@ -2,7 +2,7 @@
 
 It reads one JSON request from its standard input, then commands ({"do": "sample"},
 {"do": "finish"}), and answers on the descriptor whose number is its argument. The end
-of its input ends it. The request: experiment, placement (knobs.Placement),
+of its input ends it. The request: experiment, placement (mask.Placement),
 launched (time.monotonic at the start), folder (for the model), offline, model_cap_bytes,
 start (a saved model to start from, where there is one).
 """
@@ -24,6 +24,7 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
 from cputrain.machine import state as machine_state
+from cputrain.machine.mask import Placement
 from cputrain.machine.memory import peak_or_reason
 from cputrain.model.counts import counts
 from cputrain.worker import proof, saved, serving, timing
@@ -47,7 +48,7 @@ class Job:
         self.request = request
         self.descriptor = descriptor
         self.experiment = Experiment.from_json(request["experiment"])
-        self.placement = settings.Placement(**request["placement"])
+        self.placement = Placement(**request["placement"])
         self.cpus = self.all_cpus = list(self.placement.cpus)
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.first_loss: float | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy
+from cputrain.machine.mask import Placement
 from cputrain.worker.watch import Watch
 
 if TYPE_CHECKING:

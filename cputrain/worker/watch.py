@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import noise, threads
+from cputrain.machine.mask import Placement
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed

@@ -6,6 +6,8 @@ import pytest
 from cputrain.analysis import interval
 from cputrain.analysis.interval import Measured
 
+pytestmark = pytest.mark.tools
+
 
 def cell(rng, step_s, like, workers=2, worker_noise=0.02, step_noise=0.02, steps=30, pool="s"):
     found = []

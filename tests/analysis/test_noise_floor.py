@@ -6,6 +6,8 @@ import pytest
 from cputrain.analysis.interval import Estimate, Interval
 from cputrain.analysis.noise_floor import Pairs, floor, is_above, pairs
 
+pytestmark = pytest.mark.tools
+
 
 def test_floor_is_the_largest_ratio_less_one():
     assert floor([1.0, 1.02, 0.98]) == pytest.approx(1.02 / 0.98 - 1)

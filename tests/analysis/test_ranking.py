@@ -4,6 +4,8 @@ import pytest
 
 from cputrain.analysis.ranking import rank
 
+pytestmark = pytest.mark.tools
+
 
 def row(suite, value, step_s, tokens=256, status="ok", above_noise=None):
     rate = tokens / step_s if step_s else None

@@ -13,6 +13,8 @@ from asv.machine import Machine, MachineCollection
 from cputrain.machine import facts, registry
 from cputrain.machine.reading import MachineError
 
+pytestmark = pytest.mark.tools
+
 HOST = "somehost"
 
 

@@ -5,6 +5,8 @@ import pytest
 from cputrain.report.notes import note
 from cputrain.results.columns import SCHEMA
 
+pytestmark = pytest.mark.tools
+
 OK = dict.fromkeys(SCHEMA) | {"status": "ok", "step_s": 0.04, "mode": "full", "samples": 6}
 
 

@@ -9,6 +9,8 @@ from cputrain.report.plots import Picture
 from cputrain.results import columns
 from cputrain.results.rows import CellResult
 
+pytestmark = pytest.mark.tools
+
 
 def picture(times, noise=0.02, base=None):
     """A suite's picture from {value: step_s, or None where it failed}."""

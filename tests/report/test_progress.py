@@ -9,6 +9,8 @@ from cputrain.report.export import Summary
 from cputrain.sweep import plan
 from cputrain.sweep.progress import Progress
 
+pytestmark = pytest.mark.tools
+
 
 def shown(console):
     return console.export_text().splitlines()

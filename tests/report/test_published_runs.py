@@ -10,6 +10,8 @@ from cputrain.report import presets
 from cputrain.report.notes import note
 from cputrain.results.columns import SCHEMA
 
+pytestmark = pytest.mark.tools
+
 
 def row(name, step_s=None, **others):
     experiment = PRESETS[name].experiment

@@ -6,6 +6,8 @@ from cputrain.report.skipped import by_reason, general
 from cputrain.results.columns import SCHEMA
 from cputrain.results.rows import CUT_SHORT, NOT_RUN
 
+pytestmark = pytest.mark.tools
+
 
 def row(suite, value, status="skipped", reason="only 2 CPUs are allowed here"):
     names = {"suite": suite, "value": value, "status": status, "reason": reason}

@@ -4,6 +4,8 @@ import pytest
 
 from cputrain.report import words
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.mark.parametrize(
     ("value", "expected"),

@@ -6,6 +6,8 @@ import pytest
 
 from cputrain.results import asvfiles
 
+pytestmark = pytest.mark.tools
+
 
 def cells(project, machine="here"):
     suites, problems = asvfiles.read(project.root / "result" / "asv", machine)

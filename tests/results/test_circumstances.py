@@ -6,6 +6,8 @@ from made_project import worker
 from cputrain.experiment import Experiment
 from cputrain.results import circumstances, records
 
+pytestmark = pytest.mark.tools
+
 READINGS = [
     {"minor_faults": 100, "voluntary_switches": 4, "steal_share": 0.0, "clock_ghz": 3.2},
     {"minor_faults": 20, "voluntary_switches": 0, "steal_share": 0.3, "clock_ghz": None},

@@ -15,6 +15,8 @@ from cputrain.results.records import Problem
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side.shown import Shown
 
+pytestmark = pytest.mark.tools
+
 RATIOS = {"torch": 1.0, "torch again": 1.01, "jax": "no | jax\nhere", "numpy": 0.7}
 PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 

@@ -1,10 +1,13 @@
 """From a whole made-up sweep to its tables, plots and page."""
 
 import polars as pl
+import pytest
 from made_project import failure, rows_of
 
 from cputrain.experiment import Experiment
 from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
 
 USUAL = Experiment()
 

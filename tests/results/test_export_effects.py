@@ -8,6 +8,8 @@ from made_project import rows_of, worker
 from cputrain.experiment import Experiment
 from cputrain.report.export import export
 
+pytestmark = pytest.mark.tools
+
 USUAL = Experiment()
 
 

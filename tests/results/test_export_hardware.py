@@ -4,10 +4,13 @@ import math
 import re
 
 import polars as pl
+import pytest
 from made_project import failure, rows_of
 
 from cputrain.experiment import Experiment
 from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
 
 USUAL = Experiment()
 NO_CPUFREQ = "this machine lets nobody set the clock: no cpufreq"

@@ -3,8 +3,12 @@
 import math
 import re
 
+import pytest
+
 from cputrain.experiment import Experiment
 from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
 
 USUAL = Experiment()
 

@@ -8,6 +8,8 @@ from made_project import rows_of
 
 from cputrain.report.export import export
 
+pytestmark = pytest.mark.tools
+
 
 def test_the_measured_peak_gives_mfu(sweep):
     path = sweep.root / "result" / "here" / "machine.json"

@@ -9,6 +9,8 @@ pytest.importorskip("asv")
 from cputrain.report.export import export
 from cputrain.results import machines
 
+pytestmark = pytest.mark.tools
+
 CONTENT = {
     "date": "2026-11-21T10:00:00+00:00",
     "torch": "2.13.0+cpu",

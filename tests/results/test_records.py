@@ -8,6 +8,8 @@ from made_project import failure, worker
 from cputrain.experiment import Experiment
 from cputrain.results.records import Problem, Record, read, read_file, steps
 
+pytestmark = pytest.mark.tools
+
 
 def test_sessions_come_newest_first_with_their_workers(project):
     workers = [

@@ -8,6 +8,8 @@ from made_project import failure, worker
 from cputrain.experiment import Experiment
 from cputrain.results import rows
 
+pytestmark = pytest.mark.tools
+
 
 def read(project, machine="here"):
     project.save()

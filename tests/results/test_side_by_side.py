@@ -5,6 +5,8 @@ from made_engines import SEED, run
 
 from cputrain.analysis import side_by_side
 
+pytestmark = pytest.mark.tools
+
 PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 
 

@@ -6,6 +6,8 @@ import pytest
 from cputrain.experiment import Experiment
 from cputrain.results import asked, columns, rows, tables
 
+pytestmark = pytest.mark.tools
+
 USUAL = Experiment()
 
 

@@ -2,8 +2,12 @@
 
 import re
 
+import pytest
+
 from cputrain.experiment.presets import PRESETS
 from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
 
 NAMES = ("mlm-80m", "llm-25m", "wiki-24m")
 NONE = {"Preset": None}

@@ -7,6 +7,8 @@ import pytest
 
 from cputrain.results import engines
 
+pytestmark = pytest.mark.tools
+
 SUITES = '''
 """Two shapes; all of it on NumPy, whose workers start quickly."""
 

@@ -11,6 +11,8 @@ from cputrain.errors import RunError
 from cputrain.run import stacks
 from cputrain.sweep import asvenv, environments, plan
 
+pytestmark = pytest.mark.tools
+
 SUITES = '''
 """Trial suites of two environments."""
 

@@ -7,6 +7,8 @@ import time
 import pytest
 from made_cpufreq import everything, like_this, policy
 
+pytestmark = pytest.mark.tools
+
 pytest.importorskip("asv")
 
 SUITE = '''

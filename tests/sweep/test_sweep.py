@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.tools
+
 polars = pytest.importorskip("polars")
 
 

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cputrain.engines import settings
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.machine import mask, parent
+from cputrain.machine.mask import Placement
 from cputrain.machine.topology import TopologyError, read_topology
 from cputrain.worker.ranks.places import label, where
 

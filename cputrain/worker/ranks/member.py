@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines.settings import Placement
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
+from cputrain.machine.mask import Placement
 from cputrain.worker.job import Job
 from cputrain.worker.ranks import agreement
 from cputrain.worker.ranks.group import Group

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from cputrain.engines.settings import Placement
+from cputrain.machine.mask import Placement
 
 
 def where(placement: Placement) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
+from cputrain.machine.mask import Placement
 from cputrain.machine.memory import peak_or_reason
 from cputrain.machine.reading import Unknown
 from cputrain.worker.ranks import traffic

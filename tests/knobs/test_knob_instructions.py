@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from cputrain.engines import settings
 from cputrain.experiment import Experiment
 from cputrain.knobs import instructions
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.knobs.instructions import CAPS, SILENT, Instructions
 from cputrain.machine import isa
+from cputrain.machine.mask import Placement
 from cputrain.run import placement
 
-ONE = settings.Placement((0,), 1, 1, 1)
+ONE = Placement((0,), 1, 1, 1)
 KNOB = Instructions()
 TORCH = "from cputrain.engines.torch_ import instruction_sets as i; said = i.readings()"
 NUMPY = """

@@ -20,7 +20,9 @@ import ctypes, os, sys
 from pathlib import Path
 from cputrain.machine import libraries, openmp
 from cputrain.machine.mapped import file_of
-from cputrain.knobs import omp_schedule, omp_runtime, pinning, waiting, Placement
+from cputrain.engines.native_.knobs import omp_schedule
+from cputrain.knobs import omp_runtime, pinning, waiting
+from cputrain.machine.mask import Placement
 from cputrain.experiment import Experiment
 from cputrain.experiment.system import OMP_SCHEDULES
 library = ctypes.CDLL(sys.argv[1])

@@ -13,6 +13,7 @@ from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import threads
+from cputrain.machine.mask import Placement
 
 JAX = Experiment().but(engine="jax", compile="xla")
 CHILD = """
@@ -45,7 +46,7 @@ def seen(**variables):
 @pytest.mark.parametrize("asked", [1, 3])
 def test_the_pool_is_as_large_as_asked_whatever_the_mask_is(asked):
     pytest.importorskip("jax")
-    place = settings.Placement((0, 1), asked, asked, 2)
+    place = Placement((0, 1), asked, asked, 2)
     env = settings.environment(JAX.but(threads=asked), place)
     assert env["NPROC"] == str(asked)
     before, after, pool, wall_s = seen(**env, OMP_NUM_THREADS="5")
@@ -88,12 +89,12 @@ def test_threads_are_found_by_their_whole_name(tmp_path):
 
 
 def test_other_engines_are_not_told():
-    place = settings.Placement((0,), 1, 1, 1)
+    place = Placement((0,), 1, 1, 1)
     assert "NPROC" not in settings.environment(Experiment(), place)
 
 
 def test_the_cache_is_on_where_a_first_step_is_timed():
-    place = settings.Placement((0,), 1, 1, 1)
+    place = Placement((0,), 1, 1, 1)
     steady = settings.environment(JAX, place)
     assert steady["JAX_ENABLE_COMPILATION_CACHE"] == "false"
     for state in ("cold", "warm"):

@@ -18,6 +18,8 @@ from cputrain.engines.ipex_ import packing  # noqa: E402
 from cputrain.model import initial  # noqa: E402
 from cputrain.model.shapes import weight_shapes  # noqa: E402
 
+pytestmark = pytest.mark.ipex
+
 bf16 = pytest.mark.skipif(
     not packing.core.onednn_has_bf16_support(), reason="IPEX has no bf16 products here"
 )

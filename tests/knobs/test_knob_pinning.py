@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
 from cputrain.knobs.pinning import Pinning, assigned, places
+from cputrain.machine.mask import Placement
 from cputrain.machine.topology import Cpu, Topology
 
 BOUND, THREADS = "OpenMP's binding", "CPUs of each OpenMP thread"

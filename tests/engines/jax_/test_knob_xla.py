@@ -16,9 +16,10 @@ from cputrain.engines.jax_.knobs import xla
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
+from cputrain.machine.mask import Placement
 
-TOY = Path(__file__).parent / "engines" / "jax_"
-ONE = settings.Placement((0,), 1, 1, 1)
+TOY = Path(__file__).parent
+ONE = Placement((0,), 1, 1, 1)
 JAX = Experiment().but(engine="jax", compile="xla")
 CHILD = """
 import json

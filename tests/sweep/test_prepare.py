@@ -13,6 +13,8 @@ from cputrain.experiment import Experiment
 from cputrain.machine import measure, measurements, peak, topology
 from cputrain.sweep import plan, prepare, progress
 
+pytestmark = pytest.mark.tools
+
 ONE = Experiment().but(cores=1, threads=1)
 NOBODY = Path("/nowhere/python")
 """Whoever measures with it fails."""

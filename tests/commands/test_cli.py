@@ -5,6 +5,8 @@ import pytest
 
 from cputrain.commands import cli
 
+pytestmark = pytest.mark.tools
+
 
 @pytest.mark.parametrize(
     ("words", "verb"),

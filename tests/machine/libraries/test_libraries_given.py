@@ -10,6 +10,8 @@ from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.machine import libraries
 
+pytestmark = [pytest.mark.stack, pytest.mark.tools]
+
 
 def test_a_given_path_goes_before_all_others_and_nothing_stands_in_for_a_bad_one(root, monkeypatch):
     put(root / "usr/lib/libjemalloc.so.2")

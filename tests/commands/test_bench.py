@@ -10,6 +10,8 @@ import pytest
 
 from cputrain import paths
 
+pytestmark = [pytest.mark.stack, pytest.mark.tools]
+
 
 @pytest.fixture
 def copy(tmp_path):

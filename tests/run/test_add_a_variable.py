@@ -33,7 +33,7 @@ def test_an_activation_is_named_in_one_line_of_the_program():
     named = []
     for folder in ("cputrain", "benchmarks"):
         for path in sorted((PROJECT / folder).rglob("*.py")):
-            if not path.name.startswith("numpy_"):
+            if path.parent.name != "numpy_":
                 lines = path.read_text().splitlines()
                 named += [(path.name, line) for line in lines if "relu2" in line]
     assert [name for name, _ in named] == ["activations.py"], named
@@ -41,11 +41,13 @@ def test_an_activation_is_named_in_one_line_of_the_program():
 
 TRAIN = """
 import numpy as np
-from cputrain.model import activations
-before = set(activations.ACTIVATIONS)
+from cputrain.experiment import activations
+table = activations.ACTIVATIONS  # as the modules have it that were imported with it
+before = set(table)
 text = open(activations.__file__).read()
 exec(text.replace('    "relu2"', {line!r} + '    "relu2"'), vars(activations))
-(new,) = set(activations.ACTIVATIONS) - before
+table.update(activations.ACTIVATIONS)
+(new,) = set(table) - before
 from benchmarks.model import Activation
 from cputrain import engines
 from cputrain.data.batches import Batch

@@ -10,17 +10,17 @@ import pytest
 
 from cputrain import paths
 from cputrain.engines import settings
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
 from cputrain.knobs.allocator import PRELOADED, Allocator, tunables
 from cputrain.machine import libraries, malloc
+from cputrain.machine.mask import Placement
 
 KNOB = Allocator()
 PLACE = Placement((0,), 1, 1, 1)
 CHECKS = """
 import json, sys
 from cputrain.experiment import Experiment
-from cputrain.knobs import Placement
+from cputrain.machine.mask import Placement
 from cputrain.knobs.allocator import Allocator
 checks = Allocator().checks(Experiment().but(allocator=sys.argv[1]), Placement((0,), 1, 1, 1), {})
 print(json.dumps([check.to_json() for check in checks]))

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from cputrain.engines.settings import Placement
 from cputrain.experiment import Experiment
+from cputrain.machine.mask import Placement
 from cputrain.machine.noise import Ticks
 from cputrain.worker import watch
 from cputrain.worker.watch import Watch

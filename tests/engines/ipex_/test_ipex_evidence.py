@@ -13,6 +13,8 @@ from cputrain.engines.ipex_ import packing
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model.shapes import weight_shapes
 
+pytestmark = pytest.mark.ipex
+
 bf16 = pytest.mark.skipif(
     not packing.core.onednn_has_bf16_support(), reason="IPEX has no bf16 products here"
 )
