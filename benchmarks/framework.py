@@ -16,7 +16,6 @@ class Framework(suite.Suite):
         by_hand = value in ("jax", "numpy", "native")
         return base.but(
             engine=value,
-            compile="xla" if value == "jax" else "eager",
             attention_backend="manual" if by_hand else "sdpa",
         )
 

@@ -10,7 +10,7 @@ from cputrain.run import suite
 class _Native(suite.Suite):
     @classmethod
     def base(cls):
-        return super().base().but(engine="native", attention_backend="manual")
+        return super().base().but(engine="native")
 
 
 class Compiler(_Native):

@@ -9,7 +9,7 @@ class _Jax(suite.Suite):
 
     @classmethod
     def base(cls):
-        return super().base().but(engine="jax", compile="xla")
+        return super().base().but(engine="jax")
 
 
 class JaxDepth(_Jax, model.Depth):

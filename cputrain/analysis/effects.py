@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cputrain.analysis import interval, noise_floor
 from cputrain.analysis.interval import Estimate, Measured
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.results import columns, records
 from cputrain.results.columns import Peaks, Row
@@ -97,7 +98,7 @@ def _measured(cell: CellResult, replicated: set[str]) -> Measured:
 
 def _baselines(cells: Sequence[CellResult], given: Mapping[str, str | None]) -> dict[str, int]:
     """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
-    usual = Experiment().identity
+    usual = specs.settle(Experiment()).identity
     found: dict[str, int] = {}
     for index, cell in enumerate(cells):
         wanted = given.get(cell.suite, usual)

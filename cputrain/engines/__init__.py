@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.experiment.runtime import ENGINES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,8 +101,8 @@ def load(name: str) -> ModuleType:
     Raises:
         EngineError: no such engine, or its library is not installed.
     """
-    if name not in ENGINES:
-        raise EngineError(f"engine = {name!r}: one of {', '.join(ENGINES)} is needed")
+    if name not in specs.NAMES:
+        raise EngineError(f"engine = {name!r}: one of {', '.join(specs.NAMES)} is needed")
     module = f"cputrain.engines.{name}_.engine"
     if module in sys.modules:
         return sys.modules[module]
@@ -133,8 +133,10 @@ def build(experiment: Experiment, weights: Weights) -> Engine:
     """The experiment's engine with these initial weights, which it copies.
 
     Raises:
+        ExperimentError: the engine cannot take the experiment.
         EngineError: the engine cannot be imported, or the weights do not fit the model.
     """
+    experiment = specs.settle(experiment)
     engine: Engine = load(experiment.runtime.engine).build(experiment, weights)
     return engine
 

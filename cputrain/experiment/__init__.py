@@ -20,7 +20,7 @@ from cputrain.experiment.parts import Budget, Model, Training
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 
-SCHEMA = 1
+SCHEMA = 2
 """Raise it when a default below changes: identities leave defaults out."""
 
 

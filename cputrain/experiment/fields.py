@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 
@@ -39,6 +40,13 @@ def one_of(part: object, name: str, allowed: tuple[str, ...]) -> None:
     value = getattr(part, name)
     if value not in allowed:
         refuse(name, value, f"one of {', '.join(allowed)} is needed")
+
+
+def word(part: object, name: str) -> None:
+    """A word of small letters and digits, as names of folders are."""
+    value = getattr(part, name)
+    if not isinstance(value, str) or re.fullmatch("[a-z][a-z0-9]*", value) is None:
+        refuse(name, value, "a word of small letters and digits is needed")
 
 
 def flag(part: object, name: str) -> None:

@@ -1,11 +1,13 @@
 """What the fields of an experiment mean together: combinations that cannot be, each with its rule.
 
-Nothing is ever adjusted to fit: what does not is refused, naming the fields.
+Nothing is ever adjusted to fit: what does not is refused, naming the fields. A field that is still
+None, the engine's plain way, breaks no rule: the rules are asked again once it is known, with those
+of the engine (`engines.specs.settle`).
 """
 
 from __future__ import annotations
 
-from cputrain.experiment import rules_engines, rules_system
+from cputrain.experiment import rules_system
 from cputrain.experiment.activations import is_gated
 from cputrain.experiment.fields import refuse
 from cputrain.experiment.parts import Budget, Model, Training
@@ -35,7 +37,6 @@ def check(
     _window(model, training, runtime)
     _data(model, training)
     _training(model, training, runtime)
-    rules_engines.check(model, training, runtime, system)
     _compile(runtime)
     rules_system.check(model, training, runtime, system)
     _precision(model, training, runtime, system)
@@ -66,7 +67,7 @@ def _without_transformer(model: Model, training: Training, runtime: Runtime) -> 
     if model.architecture == "moe" and model.hidden % EXPERTS:
         rule = f"a hidden width of {model.hidden} does not divide among {EXPERTS} experts"
         refuse("n_embd", model.n_embd, rule)
-    if model.architecture in ("lstm", "moe") and runtime.compile != "eager":
+    if model.architecture in ("lstm", "moe") and runtime.compile not in ("eager", None):
         rule = f"{kind} cannot be captured as one graph: 'eager' is needed"
         refuse("compile", runtime.compile, rule)
     if model.architecture == "lstm" and training.precision not in ("fp32", "bf16", "mixed"):
@@ -146,9 +147,11 @@ def _training(model: Model, training: Training, runtime: Runtime) -> None:
 
 
 def _compile(runtime: Runtime) -> None:
-    if not runtime.fusion and runtime.compile not in KEEPS_CODE:
+    if runtime.compile in (None, *KEEPS_CODE):
+        return
+    if not runtime.fusion:
         refuse("fusion", runtime.fusion, f"only compile = {WITH_CODE} fuses")
-    if runtime.jit_state != "steady" and runtime.compile not in KEEPS_CODE:
+    if runtime.jit_state != "steady":
         refuse("jit_state", runtime.jit_state, f"only compile = {WITH_CODE} keeps compiled code")
 
 
@@ -156,7 +159,7 @@ def _precision(model: Model, training: Training, runtime: Runtime, system: Syste
     if training.precision == "q8_torchao" and system.instruction_set != "native":
         rule = "precision = 'q8_torchao' adds wrongly without VNNI, which only native has"
         refuse("instruction_set", system.instruction_set, rule)
-    if training.precision == "q8_torchao" and runtime.compile != "eager":
+    if training.precision == "q8_torchao" and runtime.compile not in ("eager", None):
         rule = "precision = 'q8_torchao' cannot be captured as one graph: 'eager' is needed"
         refuse("compile", runtime.compile, rule)
     if training.precision != "q4":

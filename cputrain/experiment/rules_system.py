@@ -1,4 +1,4 @@
-"""Which hardware and system settings go together, and with which models and engines."""
+"""Which hardware and system settings go together, and with which models."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ def _matmul(model: Model, training: Training, runtime: Runtime) -> None:
     if model.architecture == "lstm":
         rule = f"its one layer is oneDNN's: matmul_backend = {backend!r} has nothing to choose"
         refuse("architecture", model.architecture, rule)
-    if runtime.engine == "torch" and backend == "openblas":
-        rule = "engine = 'torch' has no choice of it: mkl or onednn is needed"
-        refuse("matmul_backend", backend, rule)
     if runtime.compile == "inductor" and backend == "onednn":
         rule = "inductor takes matmul_backend = 'onednn' with constant weights only"
         refuse("compile", runtime.compile, rule)
@@ -37,7 +34,7 @@ def _matmul(model: Model, training: Training, runtime: Runtime) -> None:
 def _knobs(runtime: Runtime, system: System) -> None:
     """Knobs that another field takes out of force."""
     for name in ("cxx", "cxx_level"):
-        if getattr(runtime, name) != "default" and runtime.compile != "inductor":
+        if getattr(runtime, name) != "default" and runtime.compile not in ("inductor", None):
             refuse(name, getattr(runtime, name), "only compile = 'inductor' writes C++")
     if runtime.cxx == "clang++" and system.omp_runtime != "libiomp5":
         rule = "its OpenMP would be a second one beside torch's: omp_runtime = 'libiomp5' is needed"

@@ -1,15 +1,15 @@
 """The runtime part of an experiment: which code does the work, and how that code is made.
 
-Standard library only.
+A field that may be None means by it what the engine does unless told otherwise, its plain way:
+`engines.specs.settle` fills that in. Standard library only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cputrain.experiment.fields import flag, one_of, whole_or_none
+from cputrain.experiment.fields import flag, one_of, whole_or_none, word
 
-ENGINES = ("torch", "jax", "numpy", "native", "ipex")
 COMPILE = ("eager", "aot_eager", "inductor", "xla")
 ATTENTION_BACKENDS = ("sdpa", "manual")
 OPTIMIZER_KERNELS = ("default", "foreach", "fused")
@@ -27,15 +27,16 @@ class Runtime:
     """Which code does the work.
 
     Attributes:
-        engine: what trains: torch; jax; numpy (the reference); native (our own C); ipex (Intel's
-            extension of torch 2.8, in an environment of its own).
-        compile: torch.compile's backend, eager is no compilation; jax: always xla.
+        engine: what trains, one of `engines.specs.NAMES`.
+        compile: what compiles a training step, torch.compile's backend or xla; eager is nothing;
+            None is the engine's plain way.
         fusion: whether inductor or XLA may fuse operations into one loop.
         jit_state: what is timed: steady steps, or the first step alone, which compiles, from a
             cold or a warm cache of compiled code.
         attention_backend: sdpa is torch's fused kernel, or jax.nn.dot_product_attention; manual
-            is matmul, mask, softmax, matmul.
-        optimizer_kernel: how torch's optimizer goes over the tensors; others have one way.
+            is matmul, mask, softmax, matmul; None is the engine's plain way.
+        optimizer_kernel: how torch's optimizer goes over the tensors, others have one way; None
+            is the engine's plain way.
         loss_chunk: rows of logits that exist at a time; None is all of them.
         matmul_backend: the library that multiplies fp32 matrices (torch: of the blocks' linear
             layers; numpy, native: all); default is the one it comes with (torch on x86: MKL;
@@ -51,11 +52,11 @@ class Runtime:
     """
 
     engine: str = "torch"
-    compile: str = "eager"
+    compile: str | None = None
     fusion: bool = True
     jit_state: str = "steady"
-    attention_backend: str = "sdpa"
-    optimizer_kernel: str = "fused"
+    attention_backend: str | None = None
+    optimizer_kernel: str | None = None
     loss_chunk: int | None = None
     matmul_backend: str = "default"
     cxx: str = "default"
@@ -67,15 +68,16 @@ class Runtime:
     auto_kernel_selection: bool = False
 
     def __post_init__(self) -> None:
+        word(self, "engine")
         for name, allowed in NAMES.items():
-            one_of(self, name, allowed)
+            if name not in PLAIN or getattr(self, name) is not None:
+                one_of(self, name, allowed)
         for name in ("fusion", "lto", "auto_kernel_selection"):
             flag(self, name)
         whole_or_none(self, "loss_chunk", 1)
 
 
 NAMES = {
-    "engine": ENGINES,
     "compile": COMPILE,
     "jit_state": JIT_STATES,
     "attention_backend": ATTENTION_BACKENDS,
@@ -88,3 +90,5 @@ NAMES = {
     "cc_target": CC_TARGETS,
 }
 """Fields that are one of some names, and the names."""
+PLAIN = ("compile", "attention_backend", "optimizer_kernel")
+"""Fields that may be None: the engine's plain way."""

@@ -37,6 +37,8 @@ def has_fused_kernel(experiment: Experiment) -> bool:
     jax.nn.dot_product_attention is products, mask and softmax one by one on a CPU (jax 0.10.2).
     """
     runtime = experiment.runtime
+    if runtime.attention_backend is None:
+        raise ValueError("attention_backend = None: the experiment is not settled")
     return runtime.attention_backend == "sdpa" and runtime.engine in ("torch", "ipex")
 
 

@@ -59,7 +59,12 @@ FRAMEWORK = {
     "ipex": 820_000_000,
 }
 """Resident bytes of a worker with its imports, data and profiler, by engine."""
-COMPILER = {"eager": 0, "aot_eager": 80_000_000, "inductor": 130_000_000, "xla": 100_000_000}
+COMPILER: dict[str | None, int] = {
+    "eager": 0,
+    "aot_eager": 80_000_000,
+    "inductor": 130_000_000,
+    "xla": 100_000_000,
+}
 """Resident bytes more, by torch.compile's backend."""
 TORCHRUN = 240_000_000
 """Resident bytes of torchrun's own process."""

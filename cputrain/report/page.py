@@ -13,6 +13,7 @@ import jinja2
 
 from cputrain.analysis import noise_floor, ranking
 from cputrain.atomic import write_text
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.report import engines, presets, words
 from cputrain.report.notes import note
@@ -75,7 +76,7 @@ class MachinePage:
 
         Cells with a disturbed sample count only where there is no other.
         """
-        usual = Experiment().identity
+        usual = specs.settle(Experiment()).identity
         baselines = [
             (cell.suite, bool(row["disturbed_samples"]), row["step_s"])
             for cell, row in zip(self.cells, self.rows, strict=True)

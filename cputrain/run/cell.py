@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cputrain import paths
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine.controls import wanted
 from cputrain.machine.controls.changes import Changes
@@ -36,7 +37,7 @@ class CellRun:
         experiment: Experiment,
         start: tuple[Any, ...] | None = None,
     ) -> None:
-        self.suite, self.values, self.experiment = suite, values, experiment
+        self.suite, self.values, self.experiment = suite, values, specs.settle(experiment)
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
         self.changes: Changes | None = None

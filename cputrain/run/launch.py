@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.engines import settings
+from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.machine.parent import dies_with_parent
@@ -32,7 +32,7 @@ from cputrain.worker.ranks import torchrun
 
 MARK = "CPUTRAIN_WORKER"
 PATIENCE_S = 0.25
-CACHE = {
+CACHE: dict[str | None, str] = {
     **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),
     "xla": "JAX_COMPILATION_CACHE_DIR",
 }
@@ -68,7 +68,7 @@ class Worker:
         compiled: Path | None = None,
         keep: bool = False,
     ) -> None:
-        self.experiment = experiment
+        self.experiment = experiment = specs.settle(experiment)
         self.placement = place(experiment)
         self.phase = "starting"
         self.deadline = time.monotonic() + experiment.budget.deadline_s

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from cputrain import paths
-from cputrain.engines import settings
+from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, libraries, mask
 from cputrain.machine.mask import Placement
@@ -38,7 +38,11 @@ def why_not(experiment: Experiment, stack: str | None = None) -> str | None:
 
     Args:
         stack: the environment that is to run it (see `stacks`); this process's where left out.
+
+    Raises:
+        ExperimentError: the engine cannot take it, on any machine.
     """
+    experiment = specs.settle(experiment)
     if (reason := stacks.why_elsewhere(experiment, stack)) is not None:
         return reason
     if (reason := stacks.why_not(experiment)) is not None:
@@ -80,7 +84,7 @@ COMPILED = paths.STATE / "compiled"
 
 def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     """The worker's whole environment: a few of the caller's variables, and the experiment's."""
-    threads = str(placement.omp_threads)
+    experiment, threads = specs.settle(experiment), str(placement.omp_threads)
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     env |= {
         "OMP_NUM_THREADS": threads,

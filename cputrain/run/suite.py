@@ -12,6 +12,7 @@ import re
 from itertools import product
 from typing import Any, ClassVar
 
+from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
 from cputrain.model import flops
@@ -53,7 +54,7 @@ class Suite:
     @classmethod
     def _varied_field(cls) -> str:
         """The one field that `vary` changes, or the class's name in small letters."""
-        base = cls.base().flat()
+        base = specs.settle(cls.base()).flat()
         changed = {
             name
             for value in cls.values
@@ -83,17 +84,20 @@ class Suite:
         Raises:
             ExperimentError: a value that cannot be, with the suite's name.
         """
-        base, varied = self.base(), self._varied(*values)
+        base, varied = specs.settle(self.base()), self._varied(*values)
         if varied.budget != base.budget:
             return varied
-        work = flops.flops_per_step(varied).total / flops.flops_per_step(Experiment()).total
+        work = (
+            flops.flops_per_step(varied).total
+            / flops.flops_per_step(specs.settle(Experiment())).total
+        )
         steps = min(base.budget.steps, max(1, round(base.budget.steps / work)))
         return varied.but(steps=steps)
 
     def _varied(self, *values: Any) -> Experiment:
         """What `vary` says. Its steps are not settled: that takes a count of FLOPs."""
         try:
-            return self.vary(self.base(), *values)
+            return specs.settle(self.vary(self.base(), *values))
         except ExperimentError as error:
             value = ", ".join(map(repr, values))
             raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None

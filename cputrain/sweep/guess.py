@@ -8,7 +8,7 @@ from cputrain.run import placement
 
 START_S = {"torch": 4.0, "numpy": 2.0, "jax": 3.0, "native": 2.0, "ipex": 6.0}
 """Seconds until the first step, by engine."""
-COMPILE_S = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0, "xla": 3.0}
+COMPILE_S: dict[str | None, float] = {"eager": 0.0, "aot_eager": 6.0, "inductor": 25.0, "xla": 3.0}
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 SLOWER = {

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from cputrain import paths
+from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks, suite
@@ -76,7 +77,7 @@ class Planned:
     @property
     def baseline(self) -> PlannedCell | None:
         """The first cell that is the baseline experiment, in however many steps; None without."""
-        base = self.suite.base()
+        base = specs.settle(self.suite.base())
         alike = (c for c in self.cells if replace(c.experiment, budget=base.budget) == base)
         return next(alike, None)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cputrain import paths
-from cputrain.engines import executed, settings
+from cputrain.engines import executed, settings, specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
@@ -47,7 +47,7 @@ class Job:
     def __init__(self, request: dict[str, Any], descriptor: int) -> None:
         self.request = request
         self.descriptor = descriptor
-        self.experiment = Experiment.from_json(request["experiment"])
+        self.experiment = specs.settle(Experiment.from_json(request["experiment"]))
         self.placement = Placement(**request["placement"])
         self.cpus = self.all_cpus = list(self.placement.cpus)
         self.phases = {"start_s": time.monotonic() - request["launched"]}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 
 BASELINE = {
@@ -47,11 +48,11 @@ BASELINE = {
     },
     "runtime": {
         "engine": "torch",
-        "compile": "eager",
+        "compile": None,
         "fusion": True,
         "jit_state": "steady",
-        "attention_backend": "sdpa",
-        "optimizer_kernel": "fused",
+        "attention_backend": None,
+        "optimizer_kernel": None,
         "loss_chunk": None,
         "matmul_backend": "default",
         "cxx": "default",
@@ -135,8 +136,13 @@ def test_absent_fields_take_their_defaults():
         ({"batch_size": 1.5}, ["batch_size = 1.5"]),
         ({"vocab_size": 256}, ["vocab_size = 256", "257"]),
         ({"learning_rate": float("nan")}, ["learning_rate = nan"]),
-        ({"engine": "tensorflow"}, ["engine = 'tensorflow'", "torch, jax, numpy, native, ipex"]),
-        ({"engine": "numpy"}, ["attention_backend = 'sdpa'", "engine = 'numpy'"]),
+        ({"engine": "tensorflow"}, ["engine = 'tensorflow'", "torch, ipex, jax, native, numpy"]),
+        (
+            {"engine": "numpy", "attention_backend": "sdpa"},
+            ["attention_backend = 'sdpa'", "engine = 'numpy'"],
+        ),
+        ({"engine": "../torch"}, ["engine = '../torch'", "a word"]),
+        ({"engine": None}, ["engine = None", "a word"]),
         ({"engine": "numpy", "attention_backend": "manual", "compile": "inductor"}, ["compile"]),
         ({"preload": ("lib.so",)}, ["preload = 'lib.so'", "absolute"]),
         ({"preload": ("/a b.so",)}, ["preload"]),
@@ -145,7 +151,7 @@ def test_absent_fields_take_their_defaults():
 )
 def test_what_cannot_be_is_refused_by_name_value_and_rule(changes, named):
     with pytest.raises(ExperimentError) as caught:
-        Experiment().but(**changes)
+        specs.settle(Experiment().but(**changes))
     assert all(word in str(caught.value) for word in named), str(caught.value)
 
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from cputrain.commands import listing
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.model.shapes import n_params
@@ -107,7 +108,7 @@ def test_the_suite_runs_them_as_they_are():
     (planned,) = (planned for planned in plan.discover() if planned.name == "Preset")
     assert [cell.values[0] for cell in planned.cells] == list(PRESETS)
     for cell in planned.cells:
-        assert cell.experiment == PRESETS[cell.values[0]].experiment
+        assert cell.experiment == specs.settle(PRESETS[cell.values[0]].experiment)
         assert cell.experiment.budget.samples == planned.suite.repeat
     assert planned.baseline is None
 
@@ -146,9 +147,9 @@ def test_the_list_is_short_and_complete(capsys):
 def test_guesses_grow_with_what_is_run():
     from cputrain.sweep.guess import guess_s
 
-    composed = PRESETS["llm-117m"].experiment
+    composed = specs.settle(PRESETS["llm-117m"].experiment)
     assert guess_s(composed.but(micro_batches=None)) > 4 * guess_s(composed)
-    usual = Experiment()
+    usual = specs.settle(Experiment())
     assert guess_s(usual.but(precision="bf16")) > guess_s(usual)
     inductor = usual.but(compile="inductor", samples=1)
     cold, warm = (guess_s(inductor.but(jit_state=s, steps=1)) for s in ("cold", "warm"))

@@ -158,7 +158,7 @@ def outer_loops(code: str) -> int:
     return found
 
 
-def failure(backend: str, error: Exception) -> Exception:
+def failure(backend: str | None, error: Exception) -> Exception:
     """What to raise for an error in a compiled step: memory errors stay what they are."""
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return error

@@ -12,7 +12,7 @@ from torch.optim import SGD, Adafactor, AdamW, Optimizer
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import Training
 
-KERNELS: dict[str, dict[str, bool]] = {
+KERNELS: dict[str | None, dict[str, bool]] = {
     "default": {},  # one tensor after another: on a CPU torch chooses nothing else by itself
     "foreach": {"foreach": True},
     "fused": {"fused": True},

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks
@@ -82,7 +83,7 @@ def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
         for label, (usual, vary) in VARIANTS.items():
             if usual == value and (inductor or label != INDUCTOR):
                 try:
-                    found[label] = vary(experiment)
+                    found[label] = specs.settle(vary(experiment))
                 except ExperimentError as error:
                     raise UsageError(f"the suite {shape.name}, {label}: {error}") from None
     return found

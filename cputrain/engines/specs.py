@@ -1,0 +1,113 @@
+"""What an engine says of itself without being imported: `engines/NAME_/spec.py` has its `SPEC`.
+
+An engine is added by adding a folder. Standard library only: no framework and no NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from cputrain.experiment import Experiment
+from cputrain.experiment.fields import refuse
+
+Allowed = Mapping[str, tuple[object, ...]]
+
+FIRST = "torch"
+"""Stands before all others, in lists and as what others are compared with."""
+NAMES: tuple[str, ...] = tuple(
+    sorted(
+        (path.parent.name.removesuffix("_") for path in Path(__file__).parent.glob("*_/spec.py")),
+        key=lambda name: (name != FIRST, name),
+    )
+)
+"""Every engine: the folders beside this file that have a spec."""
+
+OF_SOME = (
+    *("cc", "cc_level", "cc_target", "lto", "omp_schedule", "auto_kernel_selection"),
+    *("processes", "intra_op_threads", "inter_op_threads"),
+    *("pinning", "wait_policy", "omp_runtime"),
+)
+"""Settings that only some engines have, by `Spec.has`; those without keep the default."""
+
+BY_HAND: Allowed = {
+    "architecture": ("gpt",),
+    "dropout": (0.0,),
+    "objective": ("causal",),
+    "precision": ("fp32",),
+    "optimizer": ("adamw",),
+    "activation_checkpointing": (False,),
+    "fine_tuning": ("scratch",),
+    "attention_backend": ("manual",),
+    "compile": ("eager",),
+    "loss_chunk": (None,),
+}
+"""What engines take whose backward pass is written by hand."""
+
+
+class Spec:
+    """An engine on paper. Subclasses say what differs.
+
+    Attributes:
+        name: the engine's; its folder is `engines/NAME_`.
+        defaults: its plain way, by field: what None means in an experiment.
+        only: what a field may be, where that is not everything.
+        has: the settings of `OF_SOME` that it has.
+    """
+
+    name: ClassVar[str]
+    defaults: ClassVar[Mapping[str, object]] = {
+        "compile": "eager",
+        "attention_backend": "sdpa",
+        "optimizer_kernel": "fused",
+    }
+    only: ClassVar[Allowed] = {}
+    has: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise ExperimentError for the first rule of this engine that `experiment` breaks."""
+        settings, usual = experiment.flat(), Experiment().flat()
+        engine = f"engine = {self.name!r}"
+        for name, allowed in self.only.items():
+            if settings[name] not in allowed:
+                refuse(name, settings[name], f"{engine} has {joined(allowed)} only")
+        for name in OF_SOME:
+            if name not in self.has and settings[name] != usual[name]:
+                others = tuple(other for other in NAMES if name in of(other).has)
+                refuse(name, settings[name], f"{engine} has no such setting: {joined(others)} has")
+
+
+def joined(values: tuple[object, ...]) -> str:
+    """Values as a rule names them."""
+    return " or ".join(map(str, values))
+
+
+@functools.cache
+def of(name: str) -> Spec:
+    """The engine's spec.
+
+    Raises:
+        ExperimentError: there is no such engine.
+    """
+    if name not in NAMES:
+        refuse("engine", name, f"one of {', '.join(NAMES)} is needed")
+    spec: Spec = importlib.import_module(f"cputrain.engines.{name}_.spec").SPEC
+    return spec
+
+
+def settle(experiment: Experiment) -> Experiment:
+    """`experiment` with every None that means the engine's plain way filled in, and checked.
+
+    A settled experiment comes back as it is.
+
+    Raises:
+        ExperimentError: no such engine, or a value that it, or the rules, cannot take.
+    """
+    spec, fields = of(experiment.runtime.engine), experiment.flat()
+    plain = {name: value for name, value in spec.defaults.items() if fields[name] is None}
+    settled = experiment.but(**plain) if plain else experiment
+    spec.check(settled)
+    return settled
