@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 from benchmarks.system import MatmulBackend
-from cputrain.engines import settings
-from cputrain.experiment import Experiment
+from cputrain.engines import settings, specs
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import libraries
@@ -18,7 +18,7 @@ from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
-NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+NUMPY = settled(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")
 KNOB = matmul.Matmul()
 SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 4, "samples": 1, "warm_up_steps": 4}
@@ -40,7 +40,7 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def test_by_default_nothing_is_asked_told_or_checked():
-    for experiment in (Experiment(), NUMPY):
+    for experiment in (settled(), NUMPY):
         assert KNOB.why_not(experiment) is None
         assert env_of(experiment) == {}
         assert KNOB.checks(experiment, placement.place(experiment), {}) == []
@@ -87,7 +87,7 @@ def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch)
 
 def test_torch_has_its_libraries_built_in():
     for name in ("mkl", "onednn"):
-        asked = Experiment().but(matmul_backend=name)
+        asked = settled(matmul_backend=name)
         assert env_of(asked) == {}
         assert KNOB.checks(asked, placement.place(asked), {}) == []
 
@@ -103,7 +103,7 @@ def test_a_library_that_is_missing_is_one_line(monkeypatch):
 @pytest.mark.parametrize("engine", ["torch", "numpy"])
 def test_mkl_on_another_machine_is_one_line(engine, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    asked = (NUMPY if engine == "numpy" else Experiment()).but(matmul_backend="mkl")
+    asked = (NUMPY if engine == "numpy" else settled()).but(matmul_backend="mkl")
     assert KNOB.why_not(asked) == "MKL is for x86 processors only, and this is aarch64"
 
 
@@ -119,7 +119,7 @@ def test_a_torch_without_a_way_to_onednn_is_one_line(there, tmp_path, monkeypatc
     importlib.machinery.PathFinder.invalidate_caches()
     matmul._why_not_onednn.cache_clear()
     try:
-        reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+        reason = KNOB.why_not(settled(matmul_backend="onednn"))
     finally:
         matmul._why_not_onednn.cache_clear()
     assert (reason is None) == there
@@ -128,7 +128,7 @@ def test_a_torch_without_a_way_to_onednn_is_one_line(there, tmp_path, monkeypatc
 
 def test_the_torch_that_is_here_is_recognized():
     torch = pytest.importorskip("torch")
-    reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+    reason = KNOB.why_not(settled(matmul_backend="onednn"))
     assert (reason is None) == hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
@@ -189,4 +189,4 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):
 
 
 def test_the_baseline_is_one_of_the_values():
-    assert MatmulBackend().experiment("torch-mkl") == MatmulBackend.base()
+    assert MatmulBackend().experiment("torch-mkl") == specs.settle(MatmulBackend.base())

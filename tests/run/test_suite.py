@@ -5,10 +5,10 @@ import pstats
 import sys
 
 import pytest
+from settled import settled
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.experiment import Experiment
 from cputrain.run import suite
 from cputrain.sweep import plan
 
@@ -29,7 +29,7 @@ def test_a_variable_is_one_class_of_a_few_lines():
             return base.but(mlp_ratio=value)
 
     assert MlpRatio.params == [[2, 3, 4]] and MlpRatio.param_names == ["mlp_ratio"]
-    assert MlpRatio().experiment(4) == Experiment()
+    assert MlpRatio().experiment(4) == settled()
 
 
 def test_to_declare_a_suite_counts_no_flops():
@@ -47,7 +47,7 @@ def test_to_declare_a_suite_counts_no_flops():
     called = {function for _, _, function in pstats.Stats(profile).stats}
     assert Deep.param_names == ["n_layer"]
     assert "vary" in called and "flops_per_step" not in called
-    assert Deep().experiment(32).budget.steps < Experiment().budget.steps
+    assert Deep().experiment(32).budget.steps < settled().budget.steps
 
 
 def test_two_variables_are_two_tuples():

@@ -6,16 +6,16 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
 from cputrain import paths
 from cputrain.engines import settings
-from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import threads
 from cputrain.machine.mask import Placement
 
-JAX = Experiment().but(engine="jax", compile="xla")
+JAX = settled(engine="jax", compile="xla")
 CHILD = """
 import json, os, time
 import jax, jax.numpy as jnp
@@ -90,7 +90,7 @@ def test_threads_are_found_by_their_whole_name(tmp_path):
 
 def test_other_engines_are_not_told():
     place = Placement((0,), 1, 1, 1)
-    assert "NPROC" not in settings.environment(Experiment(), place)
+    assert "NPROC" not in settings.environment(settled(), place)
 
 
 def test_the_cache_is_on_where_a_first_step_is_timed():

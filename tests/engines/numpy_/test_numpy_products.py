@@ -8,16 +8,16 @@ import threadpoolctl
 from given_libraries import NAMES, give, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from settled import settled
 
 from cputrain import engines
 from cputrain.engines import EngineError, executed, multiplied
 from cputrain.engines.numpy_.engine import NumpyEngine
 from cputrain.engines.numpy_.products import Products
-from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.model import initial
 
-NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+NUMPY = settled(engine="numpy", attention_backend="manual")
 SIZES = st.integers(1, 20)
 
 
