@@ -36,9 +36,9 @@ def test_a_mapped_libiomp5_is_found_where_libgomp_is_asked(tmp_path):
     maps = tmp_path / "proc/self/maps"
     maps.parent.mkdir(parents=True)
     maps.write_text("7f-80 r-xp 0 fe:00 1 /env/lib/libgomp.so.1\n")
-    assert all(check.ok for check in gnu_in_force(called=False, root=tmp_path))
+    assert all(check.ok for check in gnu_in_force("torch", called=False, root=tmp_path))
     maps.write_text("7f-80 r-xp 0 fe:00 1 /env/lib/libiomp5.so\n")
-    assert not any(check.ok for check in gnu_in_force(called=False, root=tmp_path))
+    assert not any(check.ok for check in gnu_in_force("torch", called=False, root=tmp_path))
 
 
 def test_torch_s_own_runtime_is_found_where_libiomp5_is_asked(intel):
