@@ -13,11 +13,7 @@ class Framework(suite.Suite):
     name = "engine"
 
     def vary(self, base, value):
-        by_hand = value in ("jax", "numpy", "native")
-        return base.but(
-            engine=value,
-            attention_backend="manual" if by_hand else "sdpa",
-        )
+        return base.but(engine=value, attention_backend="manual" if value == "jax" else None)
 
 
 class FrameworkLarger(Framework):
@@ -38,39 +34,65 @@ class TorchCompile(suite.Suite):
         return base.but(compile=value)
 
 
+def _compiled(base):
+    """What compiles: XLA always, torch by inductor, which takes twice as long for 4 layers."""
+    if base.runtime.engine == "torch":
+        return base.but(compile="inductor", n_layer=2)
+    return base
+
+
 class KernelFusion(suite.Suite):
-    """Whether inductor fuses operations into one loop, or writes each to memory; 2 layers."""
+    """Whether the compiler fuses operations into one loop, or writes each to memory.
+
+    torch has inductor and 2 layers, jax XLA and 4.
+    """
 
     values = ("on", "off")
+    engines = {"jax": values}
     name = "fusion"
+    version = "2"
 
     @classmethod
-    def base(cls):
-        return super().base().but(compile="inductor", n_layer=2)  # compiled twice as fast
+    def base_on(cls, engine):
+        return _compiled(super().base_on(engine))
 
     def vary(self, base, value):
         return base.but(fusion=value == "on")
 
 
 class JitWarmup(suite.Suite):
-    """A compiled model's first step from a cold and a warm cache; a steady step; 2 layers."""
+    """The first step from a cold and a warm cache of compiled code; a steady step.
+
+    torch has inductor and 2 layers, jax XLA and 4.
+    """
 
     values = ("steady", "cold", "warm")
+    engines = {"jax": values}
     name = "jit_state"
+    version = "2"
     rounds = 1  # half a minute each
 
     @classmethod
     def base(cls):
-        return super().base().but(compile="inductor", n_layer=2, samples=1)
+        return super().base().but(samples=1)
+
+    @classmethod
+    def base_on(cls, engine):
+        return _compiled(super().base_on(engine))
 
     def vary(self, base, value):
         return base if value == "steady" else base.but(jit_state=value, steps=1)
 
 
 class AttentionBackend(suite.Suite):
-    """Causal attention as one fused kernel (sdpa) or as matmul, mask, softmax, matmul (manual)."""
+    """Causal attention as matmul, mask, softmax, matmul (manual), or the engine's own (sdpa).
+
+    torch's own is one fused kernel, jax's is jax.nn.dot_product_attention.
+    """
 
     values = ("sdpa", "manual")
+    engines = {"jax": values}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(attention_backend=value)

@@ -7,6 +7,8 @@ class CoreCount(suite.Suite):
     """CPUs in the affinity mask, one thread for each physical core among them."""
 
     values = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, "all")
+    engines = {"native": (1, 2, 4, 8, 16, 32, 64, "all")}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(cores=None if value == "all" else value)
@@ -58,9 +60,11 @@ class Turbo(suite.Suite):
 
 
 class InstructionSet(suite.Suite):
-    """The most that torch's libraries may use of the CPU's vector instructions."""
+    """The most of the CPU's vector instructions that an engine's libraries and code may use."""
 
     values = ("native", "avx2", "baseline")
+    engines = {"jax": values, "native": values}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(instruction_set=value)

@@ -2,7 +2,6 @@
 
 from itertools import product
 
-from benchmarks import hardware
 from cputrain.experiment.runtime import CC_LEVELS
 from cputrain.run import suite
 
@@ -16,16 +15,13 @@ class _Native(suite.Suite):
 class Compiler(_Native):
     """Compiler, level, target and link-time optimization of our own C engine; 2 layers.
 
-    clang's OpenMP is LLVM's, so it runs on libiomp5, and two of gcc's too to compare it with.
+    clang's OpenMP is LLVM's, so it runs on libiomp5, and one of gcc's too to compare it with.
     At O0, ten times slower and more, a sample is 3 steps.
     """
 
     values = (
-        *(
-            " ".join(filter(None, words))
-            for words in product(("gcc", "clang"), CC_LEVELS, ("native", "generic"), ("", "lto"))
-        ),
-        *("gcc O3 native libiomp5", "gcc Ofast native libiomp5"),
+        *map(" ".join, product(("gcc", "clang"), CC_LEVELS, ("native",))),
+        *("gcc Ofast generic", "gcc Ofast native lto", "gcc Ofast native libiomp5"),
     )
     name = "compiler"
 
@@ -46,11 +42,7 @@ class Compiler(_Native):
 class OmpSchedule(_Native):
     """How OpenMP shares out the loops of our own C engine among its threads."""
 
-    values = ("static", "static,1", "dynamic", "dynamic,4", "guided")
+    values = ("static", "static,1", "dynamic", "guided")
 
     def vary(self, base, value):
         return base.but(omp_schedule=value)
-
-
-class NativeInstructionSet(_Native, hardware.InstructionSet):
-    """The most that our own C engine is compiled for."""

@@ -8,6 +8,8 @@ class SeqLen(suite.Suite):
     """Tokens in one training sequence."""
 
     values = (128, 256, 512, 1024, 2048)
+    engines = {"jax": (128, 256, 1024), "native": (128, 256, 1024)}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(seq_len=value)
@@ -17,6 +19,8 @@ class BatchSize(suite.Suite):
     """Sequences in one optimizer step."""
 
     values = (1, 2, 4, 8, 16, 32, 64)
+    engines = {"jax": (1, 16), "native": (1, 16)}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(batch_size=value)
@@ -26,7 +30,9 @@ class GradAccumulation(suite.Suite):
     """Micro-batches that 16 sequences are split into before one optimizer step."""
 
     values = (1, 2, 4, 8, 16)
+    engines = {"native": (1, 16)}
     name = "grad_accum"
+    version = "2"
 
     @classmethod
     def base(cls):
@@ -40,7 +46,9 @@ class ActivationCheckpointing(suite.Suite):
     """Whether blocks are computed again in the backward pass instead of kept."""
 
     values = ("off", "on")
+    engines = {"jax": values}
     name = "activation_checkpointing"
+    version = "2"
 
     def vary(self, base, value):
         return base.but(activation_checkpointing=value == "on")
@@ -50,6 +58,8 @@ class Dropout(suite.Suite):
     """Share dropped of embeddings, attention weights and residual branches; manual attention."""
 
     values = (0.0, 0.1, 0.2)
+    engines = {"jax": (0.0, 0.1)}
+    version = "2"
 
     @classmethod
     def base(cls):
@@ -63,6 +73,8 @@ class Precision(suite.Suite):
     """Number formats; q8 has weights of 7 bits, q4 and bitnet are simulated in fp32."""
 
     values = PRECISIONS
+    engines = {"jax": ("fp32", "bf16", "mixed")}
+    version = "2"
 
     def vary(self, base, value):
         return base.but(precision=value)
@@ -72,7 +84,9 @@ class Optimizer(suite.Suite):
     """The update rule, each with the fastest kernel that it has."""
 
     values = ("adamw", "sgd", "lion", "adafactor")
+    engines = {"jax": ("adamw", "sgd")}
     name = "optimizer"
+    version = "2"
 
     def vary(self, base, value):
         if value == "sgd":

@@ -1,15 +1,21 @@
-"""The `list` verb: the suites, their values, and what this machine skips."""
+"""The `list` verb: the suites, their values by engine, and what this machine skips."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterable
 
+from cputrain import paths
 from cputrain.run import stacks
-from cputrain.sweep.plan import Planned, discover
+from cputrain.sweep.plan import Planned, PlannedCell, survey
 
 
 def lines(suites: list[Planned]) -> list[str]:
-    """Two lines for each suite, and one for each reason to skip cells of it; the sum at the end."""
+    """For each suite what it is about, its values, and a line for each reason to skip some.
+
+    One line of values for each engine, where that is a parameter. The sum comes last.
+    """
     found, area = [], ""
     for planned in suites:
         if planned.area != area:
@@ -18,18 +24,19 @@ def lines(suites: list[Planned]) -> list[str]:
         names = ", ".join(planned.suite.param_names)
         found.append(f"  {planned.name} ({names}): {planned.description}")
         here = [cell for cell in planned.cells if cell.why_not is None]
-        usual = [cell.name for cell in here if cell.stack == stacks.MAIN]
-        also = [cell.name for cell in here if cell.stack == stacks.IPEX]
+        usual = [cell for cell in here if cell.stack == stacks.MAIN]
+        also = [cell for cell in here if cell.stack == stacks.IPEX]
         if usual or not also:
-            found.append(f"    {', '.join(usual) or 'nothing runs here'}")
+            found += [f"    {line}" for line in _by_engine(planned, usual) or ["nothing runs here"]]
         if also:
-            found.append(f"    with --ipex: {', '.join(also)}")
-        reasons: dict[str, list[str]] = {}
+            found += [f"    with --ipex: {line}" for line in _by_engine(planned, also)]
+        reasons: dict[str, list[PlannedCell]] = {}
         for cell in planned.cells:
             if cell.why_not is not None:
-                reason = cell.why_not.removesuffix(f", not {cell.name}")
-                reasons.setdefault(reason, []).append(cell.name)
-        found += [f"    skipped: {', '.join(those)}: {why}" for why, those in reasons.items()]
+                value = paths.cell_name(_own(planned, cell))
+                reasons.setdefault(cell.why_not.removesuffix(f", not {value}"), []).append(cell)
+        for why, cells in reasons.items():
+            found.append(f"    skipped: {'; '.join(_by_engine(planned, cells))}: {why}")
     cells = [cell for planned in suites for cell in planned.cells]
     skipped = sum(cell.why_not is not None for cell in cells)
     with_flag = sum(cell.why_not is None and cell.stack == stacks.IPEX for cell in cells)
@@ -37,7 +44,24 @@ def lines(suites: list[Planned]) -> list[str]:
     return [*found, f"{end}, {with_flag} run with --ipex only" if with_flag else end]
 
 
+def _own(planned: Planned, cell: PlannedCell) -> tuple[object, ...]:
+    """A cell's values without the engine, where that is a parameter."""
+    return cell.values[:-1] if planned.suite.engines else cell.values
+
+
+def _by_engine(planned: Planned, cells: Iterable[PlannedCell]) -> list[str]:
+    """The cells' values; a line for each engine, where that is a parameter."""
+    by_engine: dict[str, list[str]] = {}
+    for cell in cells:
+        engine = f"{cell.engine}: " if planned.suite.engines else ""
+        by_engine.setdefault(engine, []).append(paths.cell_name(_own(planned, cell)))
+    return [f"{engine}{', '.join(values)}" for engine, values in by_engine.items()]
+
+
 def main(args: argparse.Namespace) -> int:
-    """Print them."""
-    print("\n".join(lines(discover())))
-    return 0
+    """Print them, and what cannot be; 2 where something cannot."""
+    suites, broken = survey()
+    print("\n".join(lines(suites)), flush=True)
+    for problem in broken:
+        print(f"bench.py: {problem.line}", file=sys.stderr)
+    return 2 if broken else 0

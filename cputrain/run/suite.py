@@ -1,14 +1,17 @@
 """The asv base class of every suite: values -> experiments -> workers -> the worker's clock.
 
-A suite declares `values` and `vary`; its docstring is its description everywhere. asv
-runs setup and teardown around every sample, in one process for each cell and round: the
-worker starts with the first sample, lives on `self`, and ends with the last one.
+A suite declares `values` and `vary`, and the engines beside torch that it has; its docstring is
+its description everywhere. asv runs setup and teardown around every sample, in one process for
+each cell and round: the worker starts with the first sample, lives on `self`, and ends with the
+last one.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -19,23 +22,33 @@ from cputrain.model import flops
 from cputrain.run import placement, stacks
 from cputrain.run.cell import CellRun
 
+Values = tuple[Any, ...]
+"""One value of each parameter of a suite."""
+ENGINE = "engine"
+"""asv's name for the last parameter of a suite that runs on several engines."""
+
 
 class Suite:
-    """One variable. Subclasses give `values` and `vary`, and nothing else.
+    """One variable. Subclasses give `values` and `vary`, often `engines`, and little else.
 
     Attributes:
         values: the values of the variable, the same on every machine; for several
             variables, a tuple of tuples.
+        engines: the engines beside torch that the variable is measured on, and some of `values`
+            for each. The engine is then the suite's last parameter. Without any, the suite is
+            about one engine, that of `base`, and has no such parameter.
         name: asv's parameter name, or names; left out, it is the field that `vary` changes.
         version: raise it by hand when what is measured changes.
     """
 
-    values: ClassVar[tuple[Any, ...]] = ()
+    values: ClassVar[Values] = ()
+    engines: ClassVar[dict[str, Values]] = {}
     name: ClassVar[str | tuple[str, ...]] = ""
     version = "1"
 
     params: ClassVar[list[list[Any]]] = []
     param_names: ClassVar[list[str]] = []
+    skip_params: ClassVar[list[Values]] = []
     unit = "seconds"
     number = 1
     rounds = 2
@@ -45,59 +58,113 @@ class Suite:
     timeout = 1800.0
 
     def __init_subclass__(cls) -> None:
-        several = bool(cls.values) and all(isinstance(v, tuple) for v in cls.values)
-        cls.params = [list(v) for v in cls.values] if several else [list(cls.values)]
-        cls.repeat = cls.base().budget.samples
+        cls.params = _lists(cls.values)
+        if cls.engines:
+            cls.params.append(list(cls._by_engine()))
+        try:
+            declared = set(cls.cells())
+            cls.skip_params = [cell for cell in product(*cls.params) if cell not in declared]
+            cls.repeat = cls.base().budget.samples
+            cls.param_names = cls._names()
+        except Exception:  # of `base` or `vary`: other suites go on, `sweep.plan` says what it is
+            cls.param_names = [cls._in_words()] * len(cls.params)
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        """asv's names of the parameters, as many as there are."""
         names = (cls.name,) if isinstance(cls.name, str) else cls.name
-        cls.param_names = list(names) if all(names) else [cls._varied_field()]
+        own = list(names) if all(names) else [cls._varied_field()]
+        return [*own, ENGINE] if cls.engines else own
 
     @classmethod
     def _varied_field(cls) -> str:
         """The one field that `vary` changes, or the class's name in small letters."""
-        base = specs.settle(cls.base()).flat()
-        changed = {
-            name
-            for value in cls.values
-            for name, now in cls()._varied(value).flat().items()
-            if now != base[name] and PART_OF[name] != "budget"
-        }
-        in_words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-        return changed.pop() if len(changed) == 1 else in_words
+        changed = set()
+        for values in cls.cells_like(*cls.cells()[0]) if cls.values else ():
+            base, varied = (experiment.flat() for experiment in cls()._experiments(*values))
+            changed |= {n for n in base if varied[n] != base[n] and PART_OF[n] != "budget"}
+        return changed.pop() if len(changed) == 1 else cls._in_words()
+
+    @classmethod
+    def _in_words(cls) -> str:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def base(cls) -> Experiment:
         """The baseline that this suite varies."""
         return Experiment()
 
+    @classmethod
+    def base_on(cls, engine: str) -> Experiment:
+        """The baseline on one of several engines, where it is more than `base` on that engine."""
+        return cls.base().but(engine=engine)
+
     def vary(self, base: Experiment, *values: Any) -> Experiment:
-        """The experiment of one value. Suites say this."""
+        """The experiment of one value. Suites say this; the engine is that of `base`."""
         raise NotImplementedError
 
     @classmethod
-    def cells(cls) -> list[tuple[Any, ...]]:
-        """Every cell: one tuple of values for each, in asv's order."""
-        return list(product(*cls.params))
+    def _by_engine(cls) -> dict[str, Values]:
+        return {specs.FIRST: cls.values, **cls.engines}
+
+    @classmethod
+    def cells(cls) -> list[Values]:
+        """Every cell that is declared: one tuple of values for each, in asv's order.
+
+        Raises:
+            ExperimentError: `engines` names a value that is none of `values`.
+        """
+        every = list(product(*cls.params))
+        if not cls.engines:
+            return every
+        declared = [
+            (*values, engine)
+            for engine, some in cls._by_engine().items()
+            for values in product(*_lists(some))
+        ]
+        for *values, engine in declared:
+            if (*values, engine) not in every:
+                value = ", ".join(map(repr, values))
+                raise ExperimentError(f"{cls.__name__}.engines[{engine!r}]: {value} is no value")
+        return [cell for cell in every if cell in declared]
+
+    @classmethod
+    def cells_like(cls, *values: Any) -> list[Values]:
+        """The cells on the same engine as this one's, in asv's order."""
+        return [c for c in cls.cells() if not cls.engines or c[-1] == values[-1]]
+
+    @classmethod
+    def baseline(cls, *values: Any) -> Values | None:
+        """The cell that this one is compared with: the first of its engine that runs the baseline.
+
+        However many steps that takes; None where no cell does.
+        """
+        for cell in cls.cells_like(*values):
+            base, varied = cls()._experiments(*cell)
+            if replace(varied, budget=base.budget) == base:
+                return cell
+        return None
 
     def experiment(self, *values: Any) -> Experiment:
-        """What a cell runs; heavy ones take fewer steps, by their FLOPs over the default's.
+        """What a cell runs, settled; heavy ones take fewer steps, by FLOPs over the default's.
 
         Raises:
             ExperimentError: a value that cannot be, with the suite's name.
         """
-        base, varied = specs.settle(self.base()), self._varied(*values)
+        base, varied = self._experiments(*values)
         if varied.budget != base.budget:
             return varied
-        work = (
-            flops.flops_per_step(varied).total
-            / flops.flops_per_step(specs.settle(Experiment())).total
-        )
+        usual = flops.flops_per_step(specs.settle(Experiment())).total
+        work = flops.flops_per_step(varied).total / usual
         steps = min(base.budget.steps, max(1, round(base.budget.steps / work)))
         return varied.but(steps=steps)
 
-    def _varied(self, *values: Any) -> Experiment:
-        """What `vary` says. Its steps are not settled: that takes a count of FLOPs."""
+    def _experiments(self, *values: Any) -> tuple[Experiment, Experiment]:
+        """The cell's baseline and what `vary` makes of it; its steps take a count of FLOPs more."""
+        own, engine = (values[:-1], values[-1]) if self.engines else (values, None)
         try:
-            return specs.settle(self.vary(self.base(), *values))
+            base = self.base() if engine is None else self.base_on(engine)
+            return specs.settle(base), specs.settle(self.vary(base, *own))
         except ExperimentError as error:
             value = ", ".join(map(repr, values))
             raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
@@ -108,7 +175,7 @@ class Suite:
             return
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
-        first = self.cells()[0]
+        first = self.cells_like(*values)[0]
         self._cell = CellRun(type(self).__name__, values, self.experiment(*values), start=first)
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
@@ -125,3 +192,10 @@ class Suite:
     def timer(self) -> float:
         """asv's clock: grows by the median step time of each sample, as the worker measured it."""
         return self._cell.clock_s
+
+
+def _lists(values: Iterable[Any]) -> list[list[Any]]:
+    """The values of each variable: a tuple of tuples has those of several."""
+    each = tuple(values)
+    several = bool(each) and all(isinstance(some, tuple) for some in each)
+    return [list(some) for some in each] if several else [list(each)]

@@ -141,7 +141,10 @@ def main(args: argparse.Namespace) -> int:
     held = lock.hold()
     for line in leftover.put_back(journal.path()) or []:
         progress.say(f"left over from an earlier run: {line}")
-    known = plan.discover()
+    known, broken = plan.survey()
+    plan.refuse(broken, args.bench)
+    for problem in broken:
+        progress.say(f"left out: {problem.line}")
     suites = plan.choose(known, args.bench, args.quick, args.ipex)
     prepare.folders()
     registered = registry.register()

@@ -17,7 +17,7 @@ def export() -> Summary:
     """Write every table and page under result/."""
     from cputrain.report.export import export as write
 
-    suites = plan.discover()
+    suites, _ = plan.survey()
     descriptions = {planned.name: planned.description for planned in suites}
     return write(paths.ROOT, descriptions, baselines(suites))
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from cputrain import paths
-from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks, suite
@@ -21,16 +21,26 @@ from cputrain.run import placement, stacks, suite
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """One value of a suite: what it runs, and why this machine cannot, if so."""
+    """One value of a suite: what it runs, and why this machine cannot, if so.
+
+    Attributes:
+        baseline: name of the cell that this one is compared with; None where there is none.
+    """
 
     values: tuple[Any, ...]
     experiment: Experiment
     why_not: str | None
+    baseline: str | None = None
 
     @property
     def name(self) -> str:
         """As in tables and folders."""
         return paths.cell_name(self.values)
+
+    @property
+    def engine(self) -> str:
+        """What trains."""
+        return self.experiment.runtime.engine
 
     @property
     def stack(self) -> str:
@@ -75,15 +85,26 @@ class Planned:
         return asked or self.suite.rounds
 
     @property
+    def baselines(self) -> tuple[PlannedCell, ...]:
+        """The cells that others are compared with: one for each engine at most."""
+        return tuple(cell for cell in self.cells if cell.baseline == cell.name)
+
+    @property
     def baseline(self) -> PlannedCell | None:
-        """The first cell that is the baseline experiment, in however many steps; None without."""
-        base = specs.settle(self.suite.base())
-        alike = (c for c in self.cells if replace(c.experiment, budget=base.budget) == base)
-        return next(alike, None)
+        """The first of `baselines`; None without."""
+        return next(iter(self.baselines), None)
 
     def pattern(self) -> str:
         """A regular expression that asv matches with these cells only."""
         return f"^({'|'.join(re.escape(self.asv_name(cell)) for cell in self.cells)})$"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """What cannot be, and why, in one line; `benchmark` is None for a whole file."""
+
+    benchmark: str | None
+    line: str
 
 
 def discover() -> list[Planned]:
@@ -92,39 +113,71 @@ def discover() -> list[Planned]:
     Raises:
         UsageError: a file that cannot be imported, or a value that cannot be.
     """
+    suites, broken = survey()
+    for problem in broken:
+        raise UsageError(problem.line)
+    return suites
+
+
+def survey() -> tuple[list[Planned], list[Broken]]:
+    """Every suite under benchmarks/ with all its cells, the A/A suite first; and what cannot be."""
     parent = str(paths.BENCHMARKS.parent)
     if parent not in sys.path:
         sys.path.insert(0, parent)
-    found = []
+    suites, broken = [], []
     for info in pkgutil.iter_modules([str(paths.BENCHMARKS)]):
-        module = _imported(info.name)
-        for name, kind in vars(module).items():
-            if not (isinstance(kind, type) and issubclass(kind, suite.Suite)):
-                continue
-            if name.startswith("_"):  # what several suites have in common; asv leaves it too
-                continue
+        file = f"benchmarks/{info.name}.py"
+        try:
+            module = importlib.import_module(f"benchmarks.{info.name}")
+        except Exception as error:  # whatever the person who wrote it did
+            broken.append(Broken(None, f"{file}: {_said(error)}"))
+            continue
+        for kind in _suites(module):
+            benchmark = f"{info.name}.{kind.__name__}.{kind.time_train_steps.__name__}"
             try:
                 cells = _cells(kind())
-            except ExperimentError as error:
-                raise UsageError(f"benchmarks/{info.name}.py: {error}") from error
-            benchmark = f"{info.name}.{name}.{kind.time_train_steps.__name__}"
-            found.append(Planned(module.__doc__ or info.name, benchmark, kind, cells))
-    return sorted(found, key=lambda planned: planned.name != "Baseline")
+            except Exception as error:  # likewise, in `base` or `vary`
+                broken.append(Broken(benchmark, f"{file}: {_said(error, kind.__name__)}"))
+            else:
+                suites.append(Planned(module.__doc__ or info.name, benchmark, kind, cells))
+    return sorted(suites, key=lambda planned: planned.name != "Baseline"), broken
 
 
-def _cells(one: suite.Suite) -> tuple[PlannedCell, ...]:
-    experiments = {values: one.experiment(*values) for values in one.cells()}
-    return tuple(
-        PlannedCell(v, e, placement.why_not(e, stacks.of(e))) for v, e in experiments.items()
-    )
+def _suites(module: ModuleType) -> Iterator[type[suite.Suite]]:
+    """The suites of a file; `_` before a name is what several have in common: asv leaves it too."""
+    for name, kind in vars(module).items():
+        if isinstance(kind, type) and issubclass(kind, suite.Suite) and not name.startswith("_"):
+            yield kind
 
 
-def _imported(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(f"benchmarks.{name}")
-    except Exception as error:  # whatever the person who wrote it did
-        what = str(error) if isinstance(error, ExperimentError) else repr(error)
-        raise UsageError(f"benchmarks/{name}.py: {what}") from error
+def _said(error: Exception, where: str = "") -> str:
+    """One line; an experiment's error names the suite and the value itself."""
+    if isinstance(error, ExperimentError):
+        return str(error)
+    return f"{where}: {error!r}" if where else repr(error)
+
+
+def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
+    cells = []
+    for values in kind.cells():
+        experiment, baseline = kind.experiment(*values), kind.baseline(*values)
+        why_not = placement.why_not(experiment, stacks.of(experiment))
+        name = None if baseline is None else paths.cell_name(baseline)
+        cells.append(PlannedCell(values, experiment, why_not, name))
+    return tuple(cells)
+
+
+def refuse(broken: Iterable[Broken], regexes: Sequence[str] | None) -> None:
+    """Refuse a run that would take a suite that cannot be, or a file that asv cannot import.
+
+    Raises:
+        UsageError: with the first one's line.
+    """
+    for problem in broken:
+        if problem.benchmark is None:
+            raise UsageError(problem.line)
+        if not regexes or any(re.search(regex, problem.benchmark) for regex in regexes):
+            raise UsageError(f"{problem.line}; --bench runs other suites")
 
 
 def choose(
@@ -135,7 +188,8 @@ def choose(
     Args:
         suites: all of them.
         regexes: as asv's --bench: a cell is taken when one of them is found in its name.
-        quick: of each suite the first, middle and last value that run here, and the baseline.
+        quick: of each suite and engine the first, middle and last value that run here, and the
+            baseline.
         ipex: also cells that need IPEX's environment.
 
     Raises:
@@ -145,9 +199,7 @@ def choose(
     for planned in suites:
         cells = [cell for cell in planned.cells if ipex or cell.stack == stacks.MAIN]
         if quick:
-            here = [cell for cell in cells if cell.why_not is None]
-            wanted = {*here[:1], *here[len(here) // 2 :][:1], *here[-1:], planned.baseline}
-            cells = [cell for cell in cells if cell in wanted]
+            cells = _few(planned, cells)
         if regexes:
             names = {cell: planned.asv_name(cell) for cell in cells}
             cells = [c for c in cells if any(re.search(r, names[c]) for r in regexes)]
@@ -156,11 +208,28 @@ def choose(
                 chosen.append(replace(planned, cells=mine, stack=stack))
     if chosen:
         return chosen
-    asked = repr(" or ".join(regexes or []))
+    asked = " or ".join(regexes or [])
     if not ipex and only_ipex(suites, regexes, quick):
-        raise UsageError(f"{asked} matches cells of IPEX's environment only: add --ipex")
-    there = ", ".join(planned.name for planned in suites)
-    raise UsageError(f"no suite matches {asked}; there are {there}")
+        raise UsageError(f"{asked!r} matches cells of IPEX's environment only: add --ipex")
+    raise UsageError(f"no suite matches {asked!r}; {_meant(asked, [p.name for p in suites])}")
+
+
+def _few(planned: Planned, cells: list[PlannedCell]) -> list[PlannedCell]:
+    """Of each engine that is a parameter the first, middle and last that run here; baselines."""
+    wanted = {*planned.baselines}
+    here = [cell for cell in cells if cell.why_not is None]
+    engines = [cell.values[-1] if planned.suite.engines else None for cell in here]
+    for engine in dict.fromkeys(engines):
+        mine = [cell for cell, its in zip(here, engines, strict=True) if its == engine]
+        wanted |= {mine[0], mine[len(mine) // 2], mine[-1]}
+    return [cell for cell in cells if cell in wanted]
+
+
+def _meant(asked: str, names: Collection[str]) -> str:
+    """The suite of the nearest name, in whatever case; all of them where none is near."""
+    by_lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(asked.lower(), by_lower, n=1)
+    return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}"
 
 
 def only_ipex(

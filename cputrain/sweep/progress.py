@@ -138,11 +138,14 @@ class Progress:
 
     def _flush(self, last: bool = False) -> None:
         assert self._suite is not None
-        base = self._suite.baseline
-        base_s = self._steps.get(base.name, []) if base else []
-        if base and len(base_s) < self._suite.rounds(self.rounds) and not last:
-            return
-        for event in self._waiting:
+        baselines = {cell.name: cell.baseline for cell in self._suite.cells}
+        waiting, self._waiting = self._waiting, []
+        for event in waiting:
+            base = baselines.get(event["cell"])
+            base_s = self._steps.get(base, []) if base in baselines else []
+            if base in baselines and len(base_s) < self._suite.rounds(self.rounds) and not last:
+                self._waiting.append(event)
+                continue
             step_s = statistics.median(self._steps[event["cell"]])
             rate = event["tokens_per_step"] / step_s
             ratio = f"{step_s / statistics.median(base_s):6.2f}x" if base_s else "      -"
@@ -151,7 +154,6 @@ class Progress:
                 f"  {event['cell']:>{self._wide}}  {seconds(step_s):>8} a step  "
                 f"{rate:>9,.0f} tokens/s  {ratio}{flag}"
             )
-        self._waiting = []
 
     def suite_done(self) -> None:
         """A suite ended."""

@@ -40,7 +40,9 @@ def main(args: argparse.Namespace) -> int:
     held = lock.hold()
     for line in leftover.put_back(journal.path()) or []:
         progress.say(f"left over from an earlier run: {line}")
-    blocks = lineup.blocks(plan.discover(), args.inductor)
+    known, broken = plan.survey()
+    plan.refuse(broken, lineup.SHAPES)
+    blocks = lineup.blocks(known, args.inductor)
     prepare.folders()
     registered = registry.register()
     progress.say(registered.note or "")

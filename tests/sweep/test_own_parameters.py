@@ -1,0 +1,57 @@
+"""A suite that somebody adds, of two variables and two engines: asv's discovery, one real value."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.tools
+
+polars = pytest.importorskip("polars")
+
+SUITE = '''
+"""Mine."""
+
+from cputrain.run import suite
+
+
+class Shape(suite.Suite):
+    """Depth by width."""
+
+    values = ((1, 2), (32, 64))
+    engines = {"native": ((1,), (32, 64))}
+    name = ("n_layer", "n_embd")
+
+    def vary(self, base, n_layer, n_embd):
+        few = {"n_head": 1, "seq_len": 32, "steps": 2, "warm_up_steps": 2}
+        return base.but(n_layer=n_layer, n_embd=n_embd, **few)
+'''
+
+
+def test_two_variables_and_the_engine_are_three_parameters_from_asv_to_the_table(trial):
+    (trial.suites / "mine.py").write_text(SUITE)
+    status, out = trial.run("--bench", r"Shape.*\(1, 32")
+    assert status == 0, out
+    assert "Shape (n_layer, n_embd, engine)" in out
+
+    result = trial.folder / "result"
+    known = json.loads((result / "asv" / "benchmarks.json").read_text())
+    mine = known["mine.Shape.time_train_steps"]
+    assert mine["param_names"] == ["n_layer", "n_embd", "engine"]
+    assert mine["params"] == [["1", "2"], ["32", "64"], ["'torch'", "'native'"]]
+    assert (mine["unit"], mine["number"]) == ("seconds", 1)
+
+    assert sorted(path.name for path in (trial.output / "Shape").iterdir()) == [
+        "1-32-native",
+        "1-32-torch",
+    ]
+    for engine in ("torch", "native"):
+        (worker,) = trial.record(f"Shape/1-32-{engine}")["workers"]
+        assert worker["status"] == "ok" and worker["experiment"]["runtime"]["engine"] == engine
+    rows = polars.read_parquet(result / "results.parquet").filter(polars.col("suite") == "Shape")
+    found = {row["value"]: row for row in rows.iter_rows(named=True) if row["status"] == "ok"}
+    assert {
+        name: (row["n_layer"], row["n_embd"], row["engine"]) for name, row in found.items()
+    } == {
+        "1-32-torch": (1, 32, "torch"),
+        "1-32-native": (1, 32, "native"),
+    }
