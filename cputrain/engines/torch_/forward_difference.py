@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from cputrain.engines.torch_ import torchao_
 from cputrain.engines.torch_.linear import QuantizedLinear, layers_of
-from cputrain.engines.torch_.parameters import plain
-from cputrain.engines.torch_.precision import autocast
+from cputrain.engines.torch_.precision import autocast, plain
 from cputrain.experiment import Experiment
 
 BOUNDS = {

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from cputrain.engines.torch_ import instruction_sets, precision
+from cputrain.engines import verbose
+from cputrain.engines.torch_ import precision
+from cputrain.knobs.instruction_sets import mkl
+
+HEADER = re.compile(r"onednn_verbose,.*\bcpu,isa:(.*)")
 
 
 def versions() -> dict[str, str]:
@@ -25,7 +32,7 @@ def readings() -> dict[str, Any]:
         "intra_op_threads": torch.get_num_threads(),
         "inter_op_threads": torch.get_num_interop_threads(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "instruction_sets": instruction_sets.readings(),
+        "instruction_sets": instruction_sets(),
         "mkl": torch.backends.mkl.is_available(),
         "mkldnn": torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled,
         "openmp": torch.backends.openmp.is_available(),
@@ -41,3 +48,30 @@ def blas() -> dict[str, Any]:
     built = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
     threads = re.search(r"mkl_get_max_threads\(\) : (\d+)", torch.__config__.parallel_info())
     return {"name": built and built[1], "threads": threads and int(threads[1])}
+
+
+def instruction_sets() -> dict[str, str | None]:
+    """By library: `aten` (torch's own loops), `onednn`, `mkl` with its `mkl_mode`.
+
+    Libraries that this torch was built without are left out; None is one that does not say.
+    """
+    names: dict[str, str | None] = {"aten": torch.backends.cpu.get_cpu_capability()}
+    if torch.backends.mkldnn.is_available():
+        names["onednn"] = onednn()
+    if torch.backends.mkl.is_available():
+        inside = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
+        names |= mkl(ctypes.CDLL(str(inside)))
+    return names
+
+
+@functools.cache
+def onednn() -> str | None:
+    """Of oneDNN's header, such as "Intel AVX2"; None where it prints none.
+
+    It prints the header once in a process, before the first call that it tells of. So this has
+    to be asked before anything else makes it print.
+    """
+    with verbose.captured() as lines, torch.backends.mkldnn.verbose(1):
+        torch.ones(16).to_mkldnn()
+    told = (HEADER.match(line) for line in lines)
+    return next((match[1] for match in told if match), None)
