@@ -9,13 +9,11 @@ from typing import Any
 
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
-from cputrain.model.native import blocks
+from cputrain.model.native import KEYS, blocks
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
 ALL = "matrix products by library"
-KEYS = 256
-"""Keys in a block of attention's backward pass in the native engine (attention.c)."""
 NOT_LAYERS = ("spatial.weight", "conv.weight")
 """Matrices of blocks that no linear layer has: gmlp mixes positions with one, ssm neighbours."""
 

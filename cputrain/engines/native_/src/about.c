@@ -1,8 +1,16 @@
 /* What this library says of itself: how it was built, and what is in force while it runs. */
+#define _GNU_SOURCE /* pthread_getattr_np */
+#include "attention.h"
 #include "elementary.h"
 #include "kernel.h"
 
+#include <limits.h>
 #include <omp.h>
+#include <pthread.h>
+
+/* Bytes of stack for the frames of functions with few or small arrays, and for those of a
+   library that multiplies. */
+enum { FRAMES = 64 << 10 };
 
 const char *native_compiler(void)
 {
@@ -31,6 +39,32 @@ int native_team(void)
 #pragma omp parallel reduction(+ : found)
     found++;
     return found;
+}
+
+/* Bytes of stack that each of OpenMP's threads needs. */
+long native_stack_needed(void)
+{
+    return attention_stack() + FRAMES;
+}
+
+/* Bytes of stack that OpenMP's threads have left: of the one with the least; 0 where one cannot
+   be told. */
+long native_stack_left(void)
+{
+    long left = LONG_MAX;
+#pragma omp parallel reduction(min : left)
+    {
+        pthread_attr_t attributes;
+        void *lowest;
+        size_t size;
+        left = 0;
+        if (!pthread_getattr_np(pthread_self(), &attributes)) {
+            if (!pthread_attr_getstack(&attributes, &lowest, &size))
+                left = (char *)&attributes - (char *)lowest;
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    return left;
 }
 
 /* What schedule(runtime) means: omp_sched_t, and its chunk. */

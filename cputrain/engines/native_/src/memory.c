@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16 }; /* floats: 64 bytes */
-
 /* Gives out pieces of one array; without an array it only counts. */
 struct pieces {
     float *start;

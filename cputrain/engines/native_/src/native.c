@@ -1,7 +1,6 @@
 /* What the library offers to Python (cputrain.engines.native_.binding). */
-#include "matmul.h"
+#include "gpt.h"
 #include "memory.h"
-#include "model.h"
 
 #include <stdlib.h>
 
