@@ -96,10 +96,10 @@ class NativeEngine:
         """The loss by one of the library's functions; not a number where no target counts."""
         inputs, targets = self._checked(batch)
         counted = LONG()
-        found: float = getattr(self._c, function)(
+        loss: float = getattr(self._c, function)(
             self._gpt, inputs.ctypes.data, targets.ctypes.data, IGNORE, *more, counted
         )
-        return found if counted.value else math.nan
+        return loss if counted.value else math.nan
 
     def _checked(self, batch: Batch) -> tuple[ndarray, ndarray]:
         """Inputs and targets as the library takes them.
@@ -133,10 +133,10 @@ class NativeEngine:
         """Copies of the gradients."""
         kept = self._flat["gradients"].copy() if self._pending else None
         self._run(batch, "accumulate", 1.0, 0)
-        found = {name: array.copy() for name, array in self._tensors("gradients").items()}
+        gradients = {name: array.copy() for name, array in self._tensors("gradients").items()}
         if kept is not None:
             self._flat["gradients"][...] = kept
-        return found
+        return gradients
 
     def weights(self) -> dict[str, ndarray]:
         """Copies of the weights."""
@@ -181,13 +181,13 @@ class NativeEngine:
         counted = {"own": own}
         if self._given:
             counted[self._given.name] = by_library
-        found = {name: count for name, count in counted.items() if count}
-        return {"ops": {}, "products_by_library": found, "library_calls": calls}
+        products = {name: count for name, count in counted.items() if count}
+        return {"ops": {}, "products_by_library": products, "library_calls": calls}
 
     def _products(self) -> list[int]:
-        found = (LONG * 3)()
-        self._c.products(self._gpt, found)
-        return list(found)
+        counts = (LONG * 3)()
+        self._c.products(self._gpt, counts)
+        return list(counts)
 
 
 def build(experiment: Experiment, weights: Weights) -> NativeEngine:

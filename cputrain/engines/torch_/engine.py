@@ -138,7 +138,7 @@ class TorchEngine:
         without an optimizer. checkpointed: the blocks were computed again. precision: rows of
         name, asked, found, right. moe_load: share of each expert, by block, where there are
         experts. See `by_library.look` where the library of products is asked for, and
-        `Compilation.found` for the rest.
+        `Compilation.evidence` for the rest.
         """
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
@@ -165,7 +165,7 @@ class TorchEngine:
             "precision": proof,
             **load,
             **multiplied,
-            **(compilation.found(ops) if compilation else {}),
+            **(compilation.evidence(ops) if compilation else {}),
         }
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:

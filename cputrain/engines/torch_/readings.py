@@ -22,8 +22,8 @@ HEADER = re.compile(r"onednn_verbose,.*\bcpu,isa:(.*)")
 def versions() -> dict[str, str]:
     """torch and NumPy; torchao only where something has imported it."""
     torchao = sys.modules.get("torchao")
-    found = {"torch": torch.__version__, "numpy": np.__version__}
-    return found | ({"torchao": torchao.__version__} if torchao else {})
+    by_library = {"torch": torch.__version__, "numpy": np.__version__}
+    return by_library | ({"torchao": torchao.__version__} if torchao else {})
 
 
 def readings() -> dict[str, Any]:
@@ -73,5 +73,5 @@ def onednn() -> str | None:
     """
     with verbose.captured() as lines, torch.backends.mkldnn.verbose(1):
         torch.ones(16).to_mkldnn()
-    told = (HEADER.match(line) for line in lines)
-    return next((match[1] for match in told if match), None)
+    headers = (HEADER.match(line) for line in lines)
+    return next((match[1] for match in headers if match), None)

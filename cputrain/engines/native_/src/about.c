@@ -35,10 +35,10 @@ int native_threads(void)
 /* Threads that a parallel region really has. */
 int native_team(void)
 {
-    int found = 0;
-#pragma omp parallel reduction(+ : found)
-    found++;
-    return found;
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads++;
+    return threads;
 }
 
 /* Bytes of stack that each of OpenMP's threads needs. */
@@ -68,11 +68,11 @@ long native_stack_left(void)
 }
 
 /* What schedule(runtime) means: omp_sched_t, and its chunk. */
-void native_schedule(int found[2])
+void native_schedule(int kind_and_chunk[2])
 {
     omp_sched_t kind;
-    omp_get_schedule(&kind, &found[1]);
-    found[0] = (int)kind;
+    omp_get_schedule(&kind, &kind_and_chunk[1]);
+    kind_and_chunk[0] = (int)kind;
 }
 
 /* Where OpenMP's functions come from. */
@@ -85,10 +85,10 @@ void *native_openmp(void)
 int native_flush_to_zero(void)
 {
 #if defined __x86_64__ || defined __SSE__
-    int found = 0;
-#pragma omp parallel reduction(| : found)
-    found |= (__builtin_ia32_stmxcsr() & 0x8040) != 0; /* FTZ and DAZ of MXCSR */
-    return found;
+    int flushes = 0;
+#pragma omp parallel reduction(| : flushes)
+    flushes |= (__builtin_ia32_stmxcsr() & 0x8040) != 0; /* FTZ and DAZ of MXCSR */
+    return flushes;
 #else
     return -1;
 #endif

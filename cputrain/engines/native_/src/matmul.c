@@ -70,10 +70,10 @@ static void pack_panel(int n, int k, struct factor b, int first, float *restrict
 
 struct packed pack(int n, int k, struct factor b, float *into)
 {
-    const struct packed found = {into, (long)KERNEL_COLUMNS * k};
+    const struct packed packed = {into, (long)KERNEL_COLUMNS * k};
     for (int i = 0; i < panels(n); i++)
-        pack_panel(n, k, b, i * KERNEL_COLUMNS, into + i * found.panel);
-    return found;
+        pack_panel(n, k, b, i * KERNEL_COLUMNS, into + i * packed.panel);
+    return packed;
 }
 
 struct packed from_row(struct packed b, int first)
