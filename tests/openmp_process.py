@@ -17,13 +17,13 @@ from cputrain.run.placement import place
 asked = [Experiment().but(**changes) for changes in json.loads(sys.argv[1])]
 placed = [place(experiment) for experiment in asked]  # importing torch may bind this thread
 import torch
-from cputrain.engines.torch_ import libraries
+from cputrain.engines.torch_ import readings
 
 matrix = torch.ones(512, 512)
 torch.nn.functional.gelu(matrix @ matrix)
 told = []
 for experiment, placement in zip(asked, placed):
-    checks = settings.checks(experiment, placement, libraries.readings())
+    checks = settings.checks(experiment, placement, readings.readings())
     told.append({check.name: [check.ok, str(check.found)] for check in checks})
 print(json.dumps(told))
 """

@@ -90,7 +90,7 @@ class Engine(Protocol):
 
         "ops" counts the operators of interest. torch adds "optimizer_kernel", "checkpointed"
         (blocks ran again), "precision" (rows of name, asked, found, right), where there are
-        experts "moe_load", and what its compiler did (`torch_.compile.Compilation.found`).
+        experts "moe_load", and what its compiler did (`torch_.compile.Compilation.evidence`).
         Where the library of products is chosen, "products_by_library" counts them.
         """
 

@@ -1,5 +1,6 @@
 """What the native engine's arrays take and which blocks of attention it skips; `native_/src`.
 
+The library tells these constants too, and the engine refuses to start where they differ.
 Standard library only.
 """
 
@@ -9,10 +10,12 @@ from cputrain.experiment import Experiment
 
 QUERIES = 64
 """Rows of attention's blocks of queries (attention.h)."""
+KEYS = 256
+"""Keys in a block of attention's backward pass (attention.h)."""
 PANEL = 32
 """Columns of a packed factor with AVX-512; fewer without (kernel.h)."""
 PACKED = 1 << 20
-"""Numbers of a factor that are packed at a time, about (matmul.c)."""
+"""Numbers of a factor that are packed at a time, about (matmul.h)."""
 PAGE = 1024
 """Numbers of a page: those that nobody touches take no memory."""
 

@@ -17,7 +17,7 @@ from cputrain.run import placement
 
 ONE = Placement((0,), 1, 1, 1)
 KNOB = Instructions()
-TORCH = "from cputrain.engines.torch_ import instruction_sets as i; said = i.readings()"
+TORCH = "from cputrain.engines.torch_ import readings as r; said = r.instruction_sets()"
 NUMPY = """
 import numpy as np
 from threadpoolctl import threadpool_info
@@ -45,9 +45,9 @@ def said_by(code, level):
 @has_avx2
 def test_torch_s_libraries_obey_and_none_of_them_lies():
     pytest.importorskip("torch")
-    from cputrain.engines.torch_ import instruction_sets
+    from cputrain.engines.torch_ import readings
 
-    said = {"native": instruction_sets.readings(), **{cap: said_by(TORCH, cap) for cap in CAPS}}
+    said = {"native": readings.instruction_sets(), **{cap: said_by(TORCH, cap) for cap in CAPS}}
     for level in CAPS:
         checks = instructions.in_force(level, said[level])
         assert len(checks) == 3

@@ -52,7 +52,7 @@ def test_to_declare_a_suite_counts_no_flops():
     called = {function for _, _, function in pstats.Stats(profile).stats}
     assert Deep.param_names == ["n_layer"]
     assert "vary" in called and "flops_per_step" not in called
-    assert Deep().experiment(32).budget.steps < settled().budget.steps
+    assert Deep().experiment(32).budget.steps < specs.settle(Experiment()).budget.steps
 
 
 def test_two_variables_are_two_tuples():

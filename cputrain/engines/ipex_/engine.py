@@ -55,13 +55,13 @@ class IpexEngine(TorchEngine):
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """Gradients of what is trained, in the layout of `model.shapes`."""
-        found = super().gradients(batch)
-        return {name: packing.unpacked(self._packed.get(name), g) for name, g in found.items()}
+        gradients = super().gradients(batch)
+        return {name: packing.unpacked(self._packed.get(name), g) for name, g in gradients.items()}
 
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the weights, float32, in the layout of `model.shapes`."""
-        found = super().weights()
-        return {name: packing.unpacked(self._packed.get(name), w) for name, w in found.items()}
+        weights = super().weights()
+        return {name: packing.unpacked(self._packed.get(name), w) for name, w in weights.items()}
 
     def load_weights(self, weights: Weights) -> None:
         """Copy `weights` in place, packed where the layer is."""
@@ -82,8 +82,8 @@ class IpexEngine(TorchEngine):
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """As torch's, and "ipex": its packed layers and its readings."""
-        found = super().evidence(batch)
-        return found | {"ipex": {"packed": len(self._packed), **packing.readings()}}
+        evidence = super().evidence(batch)
+        return evidence | {"ipex": {"packed": len(self._packed), **packing.readings()}}
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:
         return proof.look(self._model, self._experiment, passes, self.weights(), *inputs)

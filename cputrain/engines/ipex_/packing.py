@@ -50,7 +50,7 @@ def optimize(model: nn.Module, optimizer: Any, experiment: Experiment) -> None:
 def packed(model: nn.Module) -> dict[str, Any]:
     """The packed layers by the name of their weight."""
     modules = model.named_modules()
-    return {f"{name}.weight": one for name, one in modules if isinstance(one, _IPEXLinear)}
+    return {f"{name}.weight": layer for name, layer in modules if isinstance(layer, _IPEXLinear)}
 
 
 def unpacked(layer: Any, array: np.ndarray) -> np.ndarray:

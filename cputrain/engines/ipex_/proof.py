@@ -30,15 +30,15 @@ def look(
         weights: the model's present ones, unpacked.
         inputs: arguments of `LanguageModel.hidden`.
     """
-    found = in_precision.checks(experiment, in_precision.evidence(model, profile))
+    results = in_precision.checks(experiment, in_precision.evidence(model, profile))
     if experiment.training.precision != "bf16":
-        return found
+        return results
     exact = assemble(plain(experiment), weights)
     apart = [
         float((y - z).norm() / z.norm())
         for y, z in zip(_firsts(model, inputs), _firsts(exact, inputs), strict=True)
     ]
-    return [*found, forward_difference.check(experiment, sum(apart) / len(apart))]
+    return [*results, forward_difference.check(experiment, sum(apart) / len(apart))]
 
 
 def plain(experiment: Experiment) -> Experiment:

@@ -13,13 +13,13 @@ of many steps; torch 2.13's fused step took 69 to 77 ms beside it.
 - 25 copies of weights a step, made as the update writes over what a product still reads.
   `options`: none.
 - Gradients by weights went to a slower library. `products`: their first factor is turned before.
-- jax.nn.gelu is erfc, with two branches; here it is erf. `activations`.
+- jax.nn.gelu is erfc, with two branches; here it is erf. `layers`.
 - A scatter into zeros and a sum of two tables for a tied embedding: the rows are added to the
   head's gradient where that lies. `steps`.
-- The gradient of softmax sums over keys; `weighted` sums over channels. By hand attention takes
-  37 ms a step, jax.nn.dot_product_attention 44, and at 1 024 tokens in 2 layers 130 against 260:
-  that function is JAX's, and its gradient is what XLA makes of it: turned copies, slow sums. It
-  computes all pairs of tokens and keeps them, as by hand.
+- The gradient of softmax sums over keys; `attention.weighted` sums over channels. By hand
+  attention takes 37 ms a step, jax.nn.dot_product_attention 44, and at 1 024 tokens in 2 layers
+  130 against 260: that function is JAX's, and its gradient is what XLA makes of it: turned copies,
+  slow sums. It computes all pairs of tokens and keeps them, as by hand.
 - jax.checkpoint kept as much as without, as XLA computed at once what was put off: with barriers
   88 instead of 318 MB at batch 8, and it is faster.
 - bf16: forward and by the input a layer's products are of bf16, by the weight and in attention

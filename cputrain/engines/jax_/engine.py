@@ -103,8 +103,8 @@ class JaxEngine:
     ) -> tuple[Parameters, Array]:
         total = jax.tree.map(_zeros, self._weights) if total is None else total
         arrays = (np.float32(share), *self._arrays(batch))
-        found, loss = self._steps.run("accumulate", self._weights, total, *arrays)
-        return found, loss
+        total, loss = self._steps.run("accumulate", self._weights, total, *arrays)
+        return total, loss
 
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the weights, float32 in every precision."""

@@ -59,14 +59,14 @@ def look(compiled: jax.stages.Compiled) -> dict[str, Any]:
             not say.
     """
     module = parse(compiled.as_text())
-    found, name = products(module), module.name.removeprefix("jit_")
+    multiplied, name = products(module), module.name.removeprefix("jit_")
     return {
         "ops": dict(Counter(one.opcode for one in _running(module))),
         **_loops(module),
-        "products": dict(Counter(product.library for product in found)),
-        "numbers": dict(Counter(product.numbers for product in found)),
+        "products": dict(Counter(product.library for product in multiplied)),
+        "numbers": dict(Counter(product.numbers for product in multiplied)),
         "fused_attention": _fused_attention(module),
-        "computed_again": sum(AGAIN in product.op_name for product in found),
+        "computed_again": sum(AGAIN in product.op_name for product in multiplied),
         "random": _random(module),
         **_donated(module),
         "program": {"name": name, **programs.counted(name)},
@@ -84,18 +84,18 @@ def _running(module: Module) -> list[Instruction]:
 
 
 def _loops(module: Module) -> dict[str, int]:
-    found = {"loops": 0, "loops_of_several": 0, "calls_of_several": 0}
+    counts = {"loops": 0, "loops_of_several": 0, "calls_of_several": 0}
     for one in _running(module):
         if one.opcode != "fusion":
             continue
         inside = module.computations[one.called[0]].instructions.values()
         several = sum(inner.opcode not in NO_WORK for inner in inside) > 1
         if library(one) == "xla":
-            found["loops"] += 1
-            found["loops_of_several"] += several
+            counts["loops"] += 1
+            counts["loops_of_several"] += several
         else:
-            found["calls_of_several"] += several
-    return found
+            counts["calls_of_several"] += several
+    return counts
 
 
 def _working(module: Module) -> list[Instruction]:
@@ -139,5 +139,5 @@ def _target() -> list[str]:
     """
     small = jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((), "float32")).compile()
     executable = small.runtime_executable()
-    told = FEATURES.search(executable.serialize()) if executable is not None else None
-    return VECTORS.findall(told[0].decode()) if told else []
+    features = FEATURES.search(executable.serialize()) if executable is not None else None
+    return VECTORS.findall(features[0].decode()) if features else []

@@ -44,8 +44,8 @@ class Instruction:
     @property
     def op_name(self) -> str:
         """The path of the JAX operation that it comes from; empty for what XLA added."""
-        found = re.search(r'op_name="([^"]*)"', self.attributes)
-        return found[1] if found else ""
+        name = re.search(r'op_name="([^"]*)"', self.attributes)
+        return name[1] if name else ""
 
 
 @dataclass

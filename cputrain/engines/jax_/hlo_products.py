@@ -48,8 +48,8 @@ def products(module: Module) -> list[Product]:
 
 def library(fusion: Instruction) -> str:
     """Who executes a fusion; "xla" writes the code itself."""
-    found = (name for mark, name in LIBRARIES.items() if f'"{mark}' in fusion.attributes)
-    return next(found, "xla")
+    libraries = (name for mark, name in LIBRARIES.items() if f'"{mark}' in fusion.attributes)
+    return next(libraries, "xla")
 
 
 def _dots(module: Module) -> Iterator[tuple[_Place, Instruction, str]]:
@@ -68,12 +68,12 @@ def _dots(module: Module) -> Iterator[tuple[_Place, Instruction, str]]:
 
 
 def _of_factors(module: Module, place: _Place, product: Instruction) -> str:
-    found = []
+    types = []
     for name in product.operands[:2]:
         taken = place.computation.instructions[name].numbers
         original = _original(module, place, name)
-        found.append(taken if original == taken else f"{original} as {taken}")
-    return " x ".join(dict.fromkeys(found))
+        types.append(taken if original == taken else f"{original} as {taken}")
+    return " x ".join(dict.fromkeys(types))
 
 
 def _original(module: Module, place: _Place, name: str) -> str:

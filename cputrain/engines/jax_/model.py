@@ -7,10 +7,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from cputrain.data.batches import IGNORE
-from cputrain.engines.jax_ import activations
 from cputrain.engines.jax_.attention import Attention
-from cputrain.engines.jax_.dropout import drop
-from cputrain.engines.jax_.layers import Parameters, linear, norm
+from cputrain.engines.jax_.layers import Parameters, activation, drop, linear, norm
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 
@@ -70,7 +68,7 @@ class Gpt:
     def _mlp(self, own: Parameters, x: Array) -> Array:
         hidden = self._linear(own, "mlp.fc", norm(x, own["ln_2.weight"], own["ln_2.bias"]))
         arguments = jnp.split(hidden, 2, axis=1) if self._is_gated else (hidden,)
-        after = activations.apply(self._model.activation, *arguments)
+        after = activation(self._model.activation, *arguments)
         return self._linear(own, "mlp.proj", after).astype(x.dtype)
 
     def _linear(self, own: Parameters, name: str, x: Array) -> Array:

@@ -31,13 +31,13 @@ def options(experiment: Experiment) -> dict[str, bool | int | str]:
     Without fusion its pass is named here too, as these settings overrule XLA_FLAGS.
     """
     runtime = experiment.runtime
-    found: dict[str, bool | int | str] = {
+    settings: dict[str, bool | int | str] = {
         "xla_disable_hlo_passes": BARRIERS if runtime.fusion else f"fusion,{BARRIERS}",
         "xla_cpu_copy_insertion_use_region_analysis": True,
     }
     if runtime.jit_state == "steady" and largest(experiment) <= BLOCK:
-        found["xla_multiheap_size_constraint_per_heap"] = BLOCK
-    return found
+        settings["xla_multiheap_size_constraint_per_heap"] = BLOCK
+    return settings
 
 
 def largest(experiment: Experiment) -> int:

@@ -24,8 +24,8 @@ def counted(name: str) -> dict[str, int]:
 
     A hit is in "compiled" too. All are 0 for a program that was never compiled.
     """
-    found = _by_program.get(f"jit({name})", Counter())
-    return {key: found[key] for key in ("compiled", "hits", "misses")}
+    counts = _by_program.get(f"jit({name})", Counter())
+    return {key: counts[key] for key in ("compiled", "hits", "misses")}
 
 
 def _event(event: str, **_: str | int) -> None:

@@ -77,7 +77,7 @@ class Steps:
         """
         many = len(ids)
         if many == 1:
-            loss, found = self.gradients(weights, ids[0], targets[0], number)
+            loss, gradients = self.gradients(weights, ids[0], targets[0], number)
         else:
 
             def add(so_far: tuple[Array, Parameters], batch: Any) -> Any:
@@ -86,15 +86,15 @@ class Steps:
 
             start = jnp.zeros(()), jax.tree.map(jnp.zeros_like, weights)
             numbers = number + jnp.arange(many, dtype=jnp.uint32)
-            (loss, found), _ = lax.scan(add, start, (ids, targets, numbers))
-        return *self._updated(weights, state, found), loss
+            (loss, gradients), _ = lax.scan(add, start, (ids, targets, numbers))
+        return *self._updated(weights, state, gradients), loss
 
     def accumulate(
         self, weights: Parameters, total: Parameters, share: Array, *batch: Array
     ) -> tuple[Parameters, Array]:
         """`total` + share of a micro-batch's gradients, and its loss."""
-        loss, found = self.gradients(weights, *batch)
-        return jax.tree.map(lambda a, b: a + (b * share).astype(a.dtype), total, found), loss
+        loss, gradients = self.gradients(weights, *batch)
+        return jax.tree.map(lambda a, b: a + (b * share).astype(a.dtype), total, gradients), loss
 
     def update(
         self, weights: Parameters, state: State, total: Parameters
@@ -103,9 +103,9 @@ class Steps:
         return self._updated(weights, state, total)
 
     def _updated(
-        self, weights: Parameters, state: State, found: Parameters
+        self, weights: Parameters, state: State, gradients: Parameters
     ) -> tuple[Parameters, State]:
-        return optimizers.step(self.optimizer, weights, state, found)
+        return optimizers.step(self.optimizer, weights, state, gradients)
 
     def gradients(
         self, weights: Parameters, ids: Array, targets: Array, number: Array
@@ -117,10 +117,10 @@ class Steps:
             return self._gpt.loss(weights, embedded, targets, key)
 
         embedded = weights["wte"][ids]
-        loss, (found, of_rows) = jax.value_and_grad(lost, (0, 1))(weights, embedded)
+        loss, (gradients, of_rows) = jax.value_and_grad(lost, (0, 1))(weights, embedded)
         # Added to the head's gradient where that lies: a sum of two tables would be a third.
-        found["wte"] = found["wte"].at[ids].add(of_rows)
-        return loss, found
+        gradients["wte"] = gradients["wte"].at[ids].add(of_rows)
+        return loss, gradients
 
     def loss(self, weights: Parameters, ids: Array, targets: Array, number: Array) -> Array:
         """The loss of a micro-batch [B, T] without dropout; `number` is not used."""

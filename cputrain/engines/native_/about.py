@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
+from cputrain.engines import EngineError
 from cputrain.engines.native_.binding import WHOLE, Functions
 from cputrain.machine.mapped import file_of
 from cputrain.machine.openmp import schedule_name
@@ -15,8 +16,18 @@ if TYPE_CHECKING:
 
 def compiler(c: Functions) -> str:
     """The compiler's version, as it wrote it into the library."""
-    found: bytes = c.compiler()
-    return found.decode()
+    version: bytes = c.compiler()
+    return version.decode()
+
+
+def require_stack(c: Functions) -> None:
+    """Raise EngineError where a thread's stack is too small, which would end the process."""
+    needed, left = c.stack_needed(), c.stack_left()
+    if left < needed:
+        raise EngineError(
+            f"the native engine: a thread has {left >> 10} KiB of stack left and needs "
+            f"{needed >> 10}: set OMP_STACKSIZE=1M, or raise ulimit -s"
+        )
 
 
 def readings(c: Functions, given: Given | None) -> dict[str, Any]:
@@ -45,6 +56,6 @@ def readings(c: Functions, given: Given | None) -> dict[str, Any]:
 
 def schedule(c: Functions) -> str:
     """What schedule(runtime) means, as OMP_SCHEDULE would say it: "static", "dynamic,4"."""
-    found = (WHOLE * 2)()
-    c.schedule(found)
-    return schedule_name(*found)
+    kind_and_chunk = (WHOLE * 2)()
+    c.schedule(kind_and_chunk)
+    return schedule_name(*kind_and_chunk)

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
 
-ACTIVATIONS = {"gelu": 0, "gelu_tanh": 1, "relu": 2}
-"""enum activation of activation.h."""
-ALIGN = 16
-"""Elements to which each tensor starts aligned in the flat arrays (memory.c)."""
-
 
 class NativeEngine:
     """See `cputrain.engines.Engine`. All arrays are the C library's.
@@ -38,7 +33,8 @@ class NativeEngine:
         weights: initial weights, copied.
 
     Raises:
-        EngineError: the library cannot be built or loaded, or there is no memory.
+        EngineError: the library cannot be built or loaded, lacks the activation, or there is no
+            memory, or too little stack for a thread.
     """
 
     name = "native"
@@ -46,12 +42,15 @@ class NativeEngine:
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._experiment, self._training = experiment, experiment.training
         self._c = Functions(str(library_build.library(experiment)))
+        about.require_stack(self._c)
         self._given = Given.of(experiment)
         model, training = experiment.model, experiment.training
+        activation = self._c.constants.get(f"activation.{model.activation}")
+        if activation is None:
+            raise EngineError(f"activation = {model.activation!r}: the native engine has none")
         sizes = Sizes(
             *(model.n_layer, model.n_embd, model.n_head, model.d_head, model.hidden),
-            *(model.vocab_size, model.tied, training.seq_len, training.batch_size),
-            ACTIVATIONS[model.activation],
+            *(model.vocab_size, model.tied, training.seq_len, training.batch_size, activation),
         )
         adamw = AdamW(training.beta1, training.beta2, training.eps, training.weight_decay)
         self._gpt = self._c.new(sizes, adamw, self._given.address if self._given else None)
@@ -70,14 +69,15 @@ class NativeEngine:
 
     def _tensors(self, name: str) -> dict[str, ndarray]:
         """Views of a flat array by tensor."""
-        found, start, flat = {}, 0, self._flat[name]
+        tensors, start, flat = {}, 0, self._flat[name]
+        align = self._c.constants["align"]
         for tensor, shape in weight_shapes(self._experiment).items():
             count = math.prod(shape)
-            found[tensor] = flat[start : start + count].reshape(shape)
-            start += -(-count // ALIGN) * ALIGN
+            tensors[tensor] = flat[start : start + count].reshape(shape)
+            start += -(-count // align) * align
         if start != flat.size:
             raise EngineError(f"the native engine has {flat.size} numbers of weights, not {start}")
-        return found
+        return tensors
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step."""
@@ -96,10 +96,10 @@ class NativeEngine:
         """The loss by one of the library's functions; not a number where no target counts."""
         inputs, targets = self._checked(batch)
         counted = LONG()
-        found: float = getattr(self._c, function)(
+        loss: float = getattr(self._c, function)(
             self._gpt, inputs.ctypes.data, targets.ctypes.data, IGNORE, *more, counted
         )
-        return found if counted.value else math.nan
+        return loss if counted.value else math.nan
 
     def _checked(self, batch: Batch) -> tuple[ndarray, ndarray]:
         """Inputs and targets as the library takes them.
@@ -133,10 +133,10 @@ class NativeEngine:
         """Copies of the gradients."""
         kept = self._flat["gradients"].copy() if self._pending else None
         self._run(batch, "accumulate", 1.0, 0)
-        found = {name: array.copy() for name, array in self._tensors("gradients").items()}
+        gradients = {name: array.copy() for name, array in self._tensors("gradients").items()}
         if kept is not None:
             self._flat["gradients"][...] = kept
-        return found
+        return gradients
 
     def weights(self) -> dict[str, ndarray]:
         """Copies of the weights."""
@@ -181,13 +181,13 @@ class NativeEngine:
         counted = {"own": own}
         if self._given:
             counted[self._given.name] = by_library
-        found = {name: count for name, count in counted.items() if count}
-        return {"ops": {}, "products_by_library": found, "library_calls": calls}
+        products = {name: count for name, count in counted.items() if count}
+        return {"ops": {}, "products_by_library": products, "library_calls": calls}
 
     def _products(self) -> list[int]:
-        found = (LONG * 3)()
-        self._c.products(self._gpt, found)
-        return list(found)
+        counts = (LONG * 3)()
+        self._c.products(self._gpt, counts)
+        return list(counts)
 
 
 def build(experiment: Experiment, weights: Weights) -> NativeEngine:

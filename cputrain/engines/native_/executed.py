@@ -7,10 +7,7 @@ from typing import Any
 from cputrain.engines.multiplied import of_all, of_layers_by_hand
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
-from cputrain.model.native import blocks
-
-KEYS = 256
-"""Keys in a block of attention's backward pass (attention.c)."""
+from cputrain.model.native import KEYS, blocks
 
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:

@@ -67,9 +67,9 @@ def place(experiment: Experiment, sources: Path = SOURCES) -> Path:
     if not any(file.suffix == ".c" for file in files):
         raise EngineError(f"no C sources in {sources}")
     content = [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
-    told = words.of_key(experiment)
-    parts = [content, told, compilers.version(cc)]
-    if "-march=native" in told:
+    command = words.of_key(experiment)
+    parts = [content, command, compilers.version(cc)]
+    if "-march=native" in command:
         parts.append(_processor())
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
     return folder() / key / f"{NAME}.so"
@@ -77,13 +77,13 @@ def place(experiment: Experiment, sources: Path = SOURCES) -> Path:
 
 def _processor() -> list[str]:
     """What -march=native depends on: folders may be shared with another machine."""
-    found = []
+    features = []
     for names in (("model name", "CPU part"), ("flags", "Features")):
         try:
-            found.append(cpu.info(reading.ROOT, *names))
+            features.append(cpu.info(reading.ROOT, *names))
         except reading.Unknown as unknown:
-            found.append(str(unknown))
-    return found
+            features.append(str(unknown))
+    return features
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The MLP's activations by hand in NumPy, each with its slope.
 
-Code of its own beside `model.activations`, which is torch's: a reference that called the same
+Code of its own beside `experiment.activations`, which is torch's: a reference that called the same
 functions would show nothing. Results go into arrays that the caller gives.
 """
 

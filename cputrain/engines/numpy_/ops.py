@@ -164,5 +164,5 @@ def cross_entropy(logits: ndarray, targets: ndarray, ignore: int) -> float:
 def add_rows(table: ndarray, ids: ndarray, rows: ndarray) -> None:
     """table[ids[r]] += rows[r] for every r, repeated ids included (np.add.at is slower)."""
     order = np.argsort(ids, kind="stable")
-    found, starts = np.unique(ids[order], return_index=True)
-    table[found] += np.add.reduceat(rows[order], starts, axis=0)
+    distinct, starts = np.unique(ids[order], return_index=True)
+    table[distinct] += np.add.reduceat(rows[order], starts, axis=0)

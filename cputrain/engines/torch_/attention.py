@@ -21,6 +21,7 @@ With a mask (sliding) or without causality (bert) it skips nothing.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import cast
 
@@ -28,8 +29,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cputrain.engines.torch_ import linear, windows
-from cputrain.engines.torch_.rotary import Rotary
+from cputrain.engines.torch_ import linear
+from cputrain.engines.torch_.layers import Rotary
 from cputrain.experiment import Experiment
 
 
@@ -63,11 +64,11 @@ class Attention(nn.Module):  # type: ignore[misc]
         self.proj = linear.make(experiment, inner, model.n_embd, bias)
         rotates = model.architecture == "llama"
         self.rotary = Rotary(length, model.d_head) if rotates else None
-        later = windows.later(self.window or length) if self.causal and not self.fused else None
+        later = later_keys(self.window or length) if self.causal and not self.fused else None
         self.register_buffer("later", later, persistent=False)
         outside = None
         if self.window is not None and not self.local:
-            form = windows.outside_scores if self.fused else windows.outside
+            form = outside_scores if self.fused else outside_keys
             outside = form(self.window)
         self.register_buffer("outside", outside, persistent=False)
 
@@ -80,7 +81,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         if self.window is None:
             y = self._mix(q, k, v)
         elif self.local:
-            y = self._mix(*(windows.fold(part, self.window) for part in (q, k, v)))
+            y = self._mix(*(fold(part, self.window) for part in (q, k, v)))
         else:
             y = self._slide(q, k, v, self.window)
         return cast(Tensor, self.proj(y.reshape(*x.shape[:2], self.widths[0])))
@@ -88,8 +89,8 @@ class Attention(nn.Module):  # type: ignore[misc]
     def _slide(self, q: Tensor, k: Tensor, v: Tensor, window: int) -> Tensor:
         """Sliding attention, [B, T, heads, d] each; no missing keys are made up and masked."""
         first = self._mix(q[:, :window], k[:, :window], v[:, :window])
-        k, v = windows.with_previous(k, window), windows.with_previous(v, window)
-        others = self._mix(windows.fold(q[:, window:], window), k, v, self.outside)
+        k, v = with_previous(k, window), with_previous(v, window)
+        others = self._mix(fold(q[:, window:], window), k, v, self.outside)
         return torch.cat((first, others.reshape(len(q), -1, *q.shape[2:])), dim=1)
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, outside: Tensor | None = None) -> Tensor:
@@ -132,3 +133,40 @@ def manual(q: Tensor, k: Tensor, v: Tensor, hidden: Tensor | None, dropout: floa
         weights = F.dropout(weights, dropout)
     y = (weights @ v.transpose(1, 2)).unflatten(2, (-1, length))
     return y.permute(0, 3, 1, 2, 4).flatten(2, 3)
+
+
+def fold(x: Tensor, window: int) -> Tensor:
+    """[B, T, heads, d] -> [B T/window, window, heads, d]: each block is a sequence of its own."""
+    return x.reshape(-1, window, *x.shape[2:])
+
+
+def with_previous(x: Tensor, window: int) -> Tensor:
+    """[B, T, heads, d] -> [B (T/window - 1), 2 window, heads, d]: blocks 1, 2, ... of each
+    sequence, each behind the block before it."""
+    blocks = x.unflatten(1, (-1, window))
+    return torch.cat((blocks[:, :-1], blocks[:, 1:]), dim=2).flatten(0, 1)
+
+
+@functools.cache
+def later_keys(length: int) -> Tensor:
+    """Keys that come after the query, bool [length, length]; all layers share it."""
+    return torch.ones(length, length, dtype=torch.bool, device="cpu").triu(1)
+
+
+@functools.cache
+def outside_keys(window: int) -> Tensor:
+    """Of a block and the one before it: keys that the block's queries may not see.
+
+    Query r stands at place window + r of the two blocks; it sees itself and the window - 1
+    places before. Bool [window, 2 window]; all layers share it.
+    """
+    query = torch.arange(window, 2 * window, device="cpu")[:, None]
+    back = query - torch.arange(2 * window, device="cpu")
+    return (back < 0) | (back >= window)
+
+
+@functools.cache
+def outside_scores(window: int) -> Tensor:
+    """`outside_keys` as the fused kernel adds it to the scores: 0 or -inf, float32."""
+    scores = torch.zeros(window, 2 * window, device="cpu")
+    return scores.masked_fill(outside_keys(window), -torch.inf)

@@ -82,7 +82,7 @@ class Compilation:
             options=options or None,
         )
 
-    def found(self, ops: dict[str, int]) -> dict[str, Any]:
+    def evidence(self, ops: dict[str, int]) -> dict[str, Any]:
         """What was compiled, and whether it ran in the profiled step; counts are since the start.
 
         graphs: first compilations of a piece of code; recompiles: all later ones.
@@ -97,7 +97,7 @@ class Compilation:
         # The backward pass is an operator, and the node of the autograd graph around it.
         entered = ("CompiledFunction", "CompiledFunctionBackward") if self._trains else (REGION,)
         ran = all(name in ops for name in entered)
-        found = {
+        evidence = {
             "graphs": since["captured"] - since["recompiles"],
             "graph_breaks": since["graph_breaks"],
             "recompiles": since["recompiles"],
@@ -105,15 +105,15 @@ class Compilation:
         if self._inductor:
             ran = ran and ops.get("CompiledFxGraph", 0) >= len(entered)
             ran = ran and not any(name in ops for name in EAGER_ONLY)
-        found["backend_called"] = ran and since["differentiated"] == since["captured"]
+        evidence["backend_called"] = ran and since["differentiated"] == since["captured"]
         if not self._inductor:
-            return found
+            return evidence
         code = _modules()[self._modules_before :] if ran else []
-        seen = self._fusions
-        return found | {
+        fusions = self._fusions
+        return evidence | {
             "inductor_kernels": since["kernels"] if ran else 0,
             "inductor_loops": sum(outer_loops(path.read_text()) for path in code),
-            "fused": seen.units < seen.operations if seen.operations else None,
+            "fused": fusions.units < fusions.operations if fusions.operations else None,
             "cache_hits": since["fxgraph_hits"] + since["autograd_hits"],
             "cache": {name: since[name] for name in CACHE},
         }
@@ -143,7 +143,7 @@ def outer_loops(code: str) -> int:
 
     Inductor opens every loop's body with a brace and has none in the loop's head.
     """
-    found = 0
+    loops = 0
     bodies: list[bool] = []  # for each open brace, whether it is a loop's
     head = False
     for word in re.findall(r"\bfor ?\(|[{}]", code):
@@ -153,9 +153,9 @@ def outer_loops(code: str) -> int:
         elif word == "}":
             bodies.pop()
         else:
-            found += not any(bodies)
+            loops += not any(bodies)
             head = True
-    return found
+    return loops
 
 
 def failure(backend: str | None, error: Exception) -> Exception:

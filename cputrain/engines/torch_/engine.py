@@ -11,7 +11,7 @@ import torch
 import torch._dynamo  # the optimizer would import it when it is built: a second of its own
 
 from cputrain.engines import EngineError, check_weights
-from cputrain.engines.torch_ import by_library, in_precision, libraries, optimizers, precision
+from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
 from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
     block_runs,
@@ -24,6 +24,7 @@ from cputrain.engines.torch_.evidence import (
 )
 from cputrain.engines.torch_.passes import Passes
 from cputrain.experiment import Experiment
+from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TorchEngine:
         self._model: Any = assemble(experiment, weights)
         self._parameters = dict(self._model.named_parameters())
         self._trained = {name: self._parameters[name] for name in trained(experiment)}
-        self._excused = precision.excused(experiment, {n: weights[n] for n in self._trained})
+        self._excused = excused(experiment, {n: weights[n] for n in self._trained})
         self._passes = Passes(experiment, self._model)
         self._optimizer = (
             optimizers.make(experiment, self._trained.values()) if self._passes.trains else None
@@ -124,11 +125,11 @@ class TorchEngine:
 
     def versions(self) -> dict[str, str]:
         """torch and NumPy; torchao where it is in use."""
-        return libraries.versions()
+        return readings.versions()
 
     def readings(self) -> dict[str, Any]:
         """Threads, instruction set and libraries as torch reports them."""
-        return libraries.readings()
+        return readings.readings()
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """What one forward and backward pass and the optimizer's step on one tensor executed.
@@ -137,7 +138,7 @@ class TorchEngine:
         without an optimizer. checkpointed: the blocks were computed again. precision: rows of
         name, asked, found, right. moe_load: share of each expert, by block, where there are
         experts. See `by_library.look` where the library of products is asked for, and
-        `Compilation.found` for the rest.
+        `Compilation.evidence` for the rest.
         """
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
@@ -164,7 +165,7 @@ class TorchEngine:
             "precision": proof,
             **load,
             **multiplied,
-            **(compilation.found(ops) if compilation else {}),
+            **(compilation.evidence(ops) if compilation else {}),
         }
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:

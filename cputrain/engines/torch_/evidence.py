@@ -53,10 +53,10 @@ def in_backward() -> AbstractContextManager[Any]:
     return marked
 
 
-def operators(found: profile) -> dict[str, int]:
+def operators(step: profile) -> dict[str, int]:
     """How often each operator or region of interest ran."""
     counted: Counter[str] = Counter()
-    for event in found.events() or []:
+    for event in step.events() or []:
         name = event.name
         if any(part in name for part in INTEREST) and "evaluate_function" not in name:
             # Inductor's regions carry the key of their generated code, dynamo's a number.
@@ -65,18 +65,18 @@ def operators(found: profile) -> dict[str, int]:
     return dict(counted)
 
 
-def element_types(found: profile) -> list[tuple[str, list[str]]]:
+def element_types(step: profile) -> list[tuple[str, list[str]]]:
     """Each operator that ran, and the types of its inputs; needs a profile with shapes."""
-    events = found.events() or []
+    events = step.events() or []
     if all(hasattr(event, "input_dtypes") for event in events):
         return [(event.name, event.input_dtypes) for event in events]
     # torch 2.8 has them in its records alone.
-    return [(event.name(), event.dtypes()) for event in found.profiler.kineto_results.events()]
+    return [(event.name(), event.dtypes()) for event in step.profiler.kineto_results.events()]
 
 
-def optimizer_kernel(found: profile) -> str | None:
+def optimizer_kernel(step: profile) -> str | None:
     """Which of runtime.optimizer_kernel the profiled optimizer's step took; None without one."""
-    names = {event.name for event in found.events() or []}
+    names = {event.name for event in step.events() or []}
     if not any(name.startswith("Optimizer.step#") for name in names):
         return None
     if any(name.startswith(("aten::_fused_adamw", "aten::_fused_sgd")) for name in names):
@@ -84,14 +84,14 @@ def optimizer_kernel(found: profile) -> str | None:
     return "foreach" if any(name.startswith("aten::_foreach") for name in names) else "default"
 
 
-def products_again(found: profile, vocab_size: int) -> bool:
+def products_again(step: profile, vocab_size: int) -> bool:
     """Whether the backward pass multiplied more matrices than it does without computing again.
 
     That is two for each of the forward pass: the gradients of its two factors. Products with
     the vocabulary are left out, as a chunked loss has those of its gradients in the forward
     pass. Needs a profile with shapes.
     """
-    events = found.events() or []
+    events = step.events() or []
     marks = [event.time_range for event in events if event.name == BACKWARD]
     products = [
         event.time_range.start
@@ -142,8 +142,8 @@ def expert_load(blocks: nn.ModuleList) -> dict[str, list[list[float]]]:
     Empty where there are no experts.
     """
     loads = [getattr(module, "load", None) for block in blocks for module in block.modules()]
-    found = [load.tolist() for load in loads if isinstance(load, Tensor)]
-    return {"moe_load": found} if found else {}
+    loads_by_block = [load.tolist() for load in loads if isinstance(load, Tensor)]
+    return {"moe_load": loads_by_block} if loads_by_block else {}
 
 
 def keep_random() -> AbstractContextManager[None]:

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from cputrain.engines.torch_ import torchao_
 from cputrain.engines.torch_.linear import QuantizedLinear, layers_of
-from cputrain.engines.torch_.parameters import plain
-from cputrain.engines.torch_.precision import autocast
+from cputrain.engines.torch_.precision import autocast, plain
 from cputrain.experiment import Experiment
 
 BOUNDS = {
@@ -46,11 +45,11 @@ def forward_difference(model: nn.Module, experiment: Experiment, *inputs: Tensor
     model.eval()
     with torch.no_grad():
         with autocast(experiment):
-            found = _first_products(model, inputs)
+            rounded = _first_products(model, inputs)
         with _in_fp32(model, experiment):
-            right = _first_products(model, inputs)
+            exact = _first_products(model, inputs)
     model.train(training)
-    apart = [float((y - z).norm() / z.norm()) for y, z in zip(found, right, strict=True)]
+    apart = [float((y - z).norm() / z.norm()) for y, z in zip(rounded, exact, strict=True)]
     return sum(apart) / len(apart)
 
 
@@ -69,11 +68,11 @@ def _first_products(model: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor
     return taken
 
 
-def check(experiment: Experiment, found: float) -> tuple[str, Any, Any, bool]:
+def check(experiment: Experiment, difference: float) -> tuple[str, Any, Any, bool]:
     """`forward_difference` held against what the precision's rounding gives."""
     least, most = BOUNDS[experiment.training.precision]
-    asked = f"{least:g} to {most:g}"
-    return ("difference of the forward pass from fp32", asked, found, least <= found <= most)
+    bounds, holds = f"{least:g} to {most:g}", least <= difference <= most
+    return ("difference of the forward pass from fp32", bounds, difference, holds)
 
 
 def is_quantized(layer: nn.Module) -> bool:

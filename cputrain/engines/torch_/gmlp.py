@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cputrain.engines.torch_ import dropout, linear, norms
+from cputrain.engines.torch_ import layers, linear
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import ACTIVATIONS
 from cputrain.model import gmlp
@@ -33,13 +33,13 @@ class Block(nn.Module):  # type: ignore[misc]
     def __init__(self, experiment: Experiment) -> None:
         super().__init__()
         width, half = experiment.model.n_embd, gmlp.hidden(experiment)
-        self.ln_1 = norms.make(experiment)
+        self.ln_1 = layers.norm(experiment)
         self.fc = linear.make(experiment, width, 2 * half, bias=True)
         self.activation = ACTIVATIONS[experiment.model.activation]
-        self.ln_gate = nn.LayerNorm(half, eps=norms.EPS)
+        self.ln_gate = nn.LayerNorm(half, eps=layers.NORM_EPS)
         self.spatial = Spatial(experiment.training.seq_len)
         self.proj = linear.make(experiment, half, width, bias=True)
-        self.drop = dropout.make(experiment)
+        self.drop = layers.dropout(experiment)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, T, C]."""

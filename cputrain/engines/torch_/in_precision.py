@@ -66,8 +66,8 @@ def look(
         inputs: arguments of `LanguageModel.hidden`.
     """
     difference = forward_difference(model, experiment, *inputs)
-    found = checks(experiment, evidence(model, profile))
-    return [*found, check(experiment, difference)]
+    results = checks(experiment, evidence(model, profile))
+    return [*results, check(experiment, difference)]
 
 
 def evidence(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int]:
@@ -92,27 +92,28 @@ def evidence(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int
     return dict(counted)
 
 
-def checks(experiment: Experiment, found: dict[str, int]) -> list[tuple[str, Any, Any, bool]]:
+def checks(experiment: Experiment, counted: dict[str, int]) -> list[tuple[str, Any, Any, bool]]:
     """Name, what was asked, what was found and whether that is right, of `evidence`."""
     precision = experiment.training.precision
-    kinds = {name.split()[-1] for name in found if name.split()[0] in PRODUCTS}
-    asked, allowed = EXPECTED[precision], EXPECTED[precision]
+    kinds = {name.split()[-1] for name in counted if name.split()[0] in PRODUCTS}
+    expected, allowed = EXPECTED[precision], EXPECTED[precision]
     if experiment.model.architecture in PARTLY_FP32:
-        allowed = asked | {"fp32"}
-    weights = {name.split()[-1] for name in found if name.startswith("weights ")}
+        allowed = expected | {"fp32"}
+    weights = {name.split()[-1] for name in counted if name.startswith("weights ")}
     kept = {"bf16"} if precision == "bf16" else {"fp32"}
     results: list[tuple[str, Any, Any, bool]] = [
-        ("types of matrix products", sorted(asked), sorted(kinds), asked <= kinds <= allowed),
+        ("types of matrix products", sorted(expected), sorted(kinds), expected <= kinds <= allowed),
         ("types of weights", sorted(kept), sorted(weights), kept == weights),
     ]
-    layers = found["quantized layers"]
-    left = found["plain layers"]
+    layers = counted["quantized layers"]
+    left = counted["plain layers"]
     if precision in PLAIN:
         results.append(("quantized layers", 0, layers, not layers))
         of_interest = [f"aten::addmm {PLAIN[precision]}", f"aten::mm {PLAIN[precision]}"]
         if experiment.runtime.matmul_backend == "onednn":
             of_interest.append(f"mkldnn::_linear_pointwise {PLAIN[precision]}")
-        done, least = sum(found.get(name, 0) for name in of_interest), left * _times(experiment)[0]
+        done = sum(counted.get(name, 0) for name in of_interest)
+        least = left * _times(experiment)[0]
         return [*results, (" and ".join(of_interest), f">= {least}", done, done >= least)]
     results.append(("quantized layers", "> 0", layers, layers > 0))
     results.append(("layers left in fp32", 0, left, not left))
@@ -120,7 +121,7 @@ def checks(experiment: Experiment, found: dict[str, int]) -> list[tuple[str, Any
         return results  # it puts roundings into its own loops
     what = "aten::_int_mm int8" if precision in INT8_PRODUCTS else "aten::round"
     least, most = (layers * times for times in _times(experiment))
-    done = found.get(what, 0)
+    done = counted.get(what, 0)
     return [*results, (what, f"{least} to {most}", done, least <= done <= most)]
 
 

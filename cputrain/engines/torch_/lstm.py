@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from cputrain.engines.torch_ import dropout, linear, norms
+from cputrain.engines.torch_ import layers, linear
 from cputrain.experiment import Experiment
 from cputrain.model import lstm
 
@@ -67,10 +67,10 @@ class Block(nn.Module):  # type: ignore[misc]
     def __init__(self, experiment: Experiment) -> None:
         super().__init__()
         width, cells = experiment.model.n_embd, lstm.hidden(experiment)
-        self.ln_1 = norms.make(experiment)
+        self.ln_1 = layers.norm(experiment)
         self.lstm = Lstm(width, cells)
         self.proj = linear.make(experiment, cells, width, bias=True)
-        self.drop = dropout.make(experiment)
+        self.drop = layers.dropout(experiment)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, T, C]."""

@@ -6,6 +6,8 @@ Its parameters carry the names and shapes of `model.shapes`.
 from __future__ import annotations
 
 import functools
+import importlib
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +15,48 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from cputrain.engines import EngineError
-from cputrain.engines.torch_ import blocks, dropout, norms
-from cputrain.engines.torch_.heads import Head, Mlm
+from cputrain.engines.torch_ import layers
 from cputrain.engines.torch_.loss import cross_entropy
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
+
+BLOCKS = {
+    "gpt": "transformer",
+    "llama": "transformer",
+    "bert": "transformer",
+    "lstm": "lstm",
+    "gmlp": "gmlp",
+    "ssm": "ssm",
+    "moe": "moe",
+}
+"""Architecture -> file of this package whose `Block(experiment)` it stacks."""
+
+
+class Head(nn.Module):  # type: ignore[misc]
+    """A table of its own, `weight` [vocab_size, n_embd], for a head that is not tied."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__()
+        model = experiment.model
+        self.weight = nn.Parameter(torch.empty(model.vocab_size, model.n_embd))
+
+
+class Mlm(nn.Module):  # type: ignore[misc]
+    """What BERT has before its table: a layer, GELU and a norm; and the table's `bias` [V].
+
+    As in the released code of Devlin et al. 2019 (run_pretraining.py, get_masked_lm_output).
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__()
+        model = experiment.model
+        self.dense = nn.Linear(model.n_embd, model.n_embd)
+        self.ln_1 = layers.norm(experiment)
+        self.bias = nn.Parameter(torch.empty(model.vocab_size))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, C] -> [B, T, C]; what uses the table adds the bias."""
+        return cast(Tensor, self.ln_1(F.gelu(self.dense(x))))
 
 
 class LanguageModel(nn.Module):  # type: ignore[misc]
@@ -35,10 +74,10 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
         self.relation = (
             nn.Parameter(torch.empty(shapes["relation"])) if "relation" in shapes else None
         )
-        self.ln_emb = norms.make(experiment) if "ln_emb.weight" in shapes else None
-        self.drop = dropout.make(experiment)
-        self.h = nn.ModuleList(blocks.make(experiment) for _ in range(model.n_layer))
-        self.ln_f = norms.make(experiment) if "ln_f.weight" in shapes else None
+        self.ln_emb = layers.norm(experiment) if "ln_emb.weight" in shapes else None
+        self.drop = layers.dropout(experiment)
+        self.h = nn.ModuleList(make_block(experiment) for _ in range(model.n_layer))
+        self.ln_f = layers.norm(experiment) if "ln_f.weight" in shapes else None
         self.mlm = Mlm(experiment) if "mlm.bias" in shapes else None
         self.head = None if model.tied else Head(experiment)
         self.node_head = Head(experiment) if "node_head.weight" in shapes else None
@@ -120,6 +159,16 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
         """Weight and bias of the head."""
         weight = self.wte if self.head is None else self.head.weight
         return weight, None if self.mlm is None else self.mlm.bias
+
+
+def make_block(experiment: Experiment) -> nn.Module:
+    """One block [B, T, C] -> [B, T, C], its norms, residuals and their dropout included.
+
+    Only the file of this architecture is imported.
+    """
+    name = BLOCKS[experiment.model.architecture]
+    block: nn.Module = importlib.import_module(f"cputrain.engines.torch_.{name}").Block(experiment)
+    return block
 
 
 def build(experiment: Experiment) -> nn.Module:

@@ -86,7 +86,7 @@ class ParallelEngine(TorchEngine):
                 self._passes.step(mine)
             own = self._taken()
             self._passes.step(mine)
-            found = self._taken()
+            averaged = self._taken()
         names = list(own)
         largest = torch.stack([own[name].abs().max().double() for name in names])
         dist.all_reduce(largest, dist.ReduceOp.MAX)
@@ -96,15 +96,15 @@ class ParallelEngine(TorchEngine):
             mean = own[name].double()
             dist.all_reduce(mean)
             mean /= self._size
-            pair = ((taken[name] - mean).abs().max() / most for taken in (found, own))
+            pair = ((taken[name] - mean).abs().max() / most for taken in (averaged, own))
             away = torch.maximum(away, torch.stack([*pair]))
         return float(away[0]), float(away[1])
 
     def _taken(self) -> dict[str, Tensor]:
         """The gradients added up so far, which the parameters give up."""
-        found = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
+        gradients = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
         self._forget_gradients()
-        return found
+        return gradients
 
     def _mine(self, batch: Batch) -> Batch:
         return batch.of_rank(self._rank, self._size)

@@ -1,20 +1,18 @@
-"""What a precision does to a model; the proof that it is in force is in `in_precision`."""
+"""What a precision does to a model and its parameters; `in_precision` proves it in force."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from cputrain.engines import EngineError
 from cputrain.engines.torch_ import torchao_
 from cputrain.engines.torch_.linear import layers_of
-from cputrain.engines.torch_.parameters import excused as excused
-from cputrain.engines.torch_.parameters import load as load
-from cputrain.engines.torch_.parameters import may_not_move as may_not_move
-from cputrain.engines.torch_.parameters import to_numpy as to_numpy
 from cputrain.engines.torch_.quantized import LEVELS, int_mm_is_exact
 from cputrain.experiment import Experiment
 
@@ -48,6 +46,25 @@ def autocast(experiment: Experiment) -> AbstractContextManager[Any]:
 def readings() -> dict[str, bool]:
     """Whether oneDNN has bf16 instructions to use here; without them bf16 is right, but slow."""
     return {"mkldnn_bf16": bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())}
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The tensor that holds the numbers: torchao puts a class of its own around it."""
+    while is_traceable_wrapper_subclass(tensor):
+        tensor = getattr(tensor, tensor.__tensor_flatten__()[0][0])
+    return tensor.detach()
+
+
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A float32 copy of a parameter or gradient."""
+    array: np.ndarray = plain(tensor).to(torch.float32, copy=True).numpy()
+    return array
+
+
+def load(parameter: Tensor, array: np.ndarray) -> None:
+    """Put float32 values in place, rounded to nearest where the parameter is bf16."""
+    with torch.no_grad():
+        plain(parameter).copy_(torch.from_numpy(array))
 
 
 def _require_exact(model: nn.Module, precision: str) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cputrain.engines.torch_ import dropout, linear, norms
+from cputrain.engines.torch_ import layers, linear
 from cputrain.experiment import Experiment
 from cputrain.model import ssm
 
@@ -106,15 +106,15 @@ class Block(nn.Module):  # type: ignore[misc]
         self.size = ssm.chunks(experiment)[1]
         mixed = self.channels + 2 * ssm.STATE
         self.parts = [self.channels, mixed, self.heads]
-        self.ln_1 = norms.make(experiment)
+        self.ln_1 = layers.norm(experiment)
         self.fc = linear.make(experiment, width, sum(self.parts), bias=False)
         self.conv = Convolution(mixed)
         self.a_log = nn.Parameter(torch.empty(self.heads))
         self.skip = nn.Parameter(torch.empty(self.heads))
         self.dt_bias = nn.Parameter(torch.empty(self.heads))
-        self.ln_gate = nn.RMSNorm(self.channels, eps=norms.EPS)
+        self.ln_gate = nn.RMSNorm(self.channels, eps=layers.NORM_EPS)
         self.proj = linear.make(experiment, self.channels, width, bias=False)
-        self.drop = dropout.make(experiment)
+        self.drop = layers.dropout(experiment)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, T, C]."""

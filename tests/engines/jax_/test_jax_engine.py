@@ -12,8 +12,7 @@ from cputrain.model.initial import initial_weights
 
 jax = pytest.importorskip("jax")
 
-
-from cputrain.engines.jax_ import activations, dropout, optimizers  # noqa: E402
+from cputrain.engines.jax_ import layers, optimizers  # noqa: E402
 from cputrain.engines.jax_.options import options  # noqa: E402
 
 SMALL = settled(
@@ -35,10 +34,10 @@ def build(experiment):
 
 def test_dropout_drops_its_share_and_scales_up_the_rest():
     x = np.ones((400, 250), np.float32)
-    found = np.array(dropout.drop(x, 0.2, jax.random.key(0, impl="rbg")))
+    found = np.array(layers.drop(x, 0.2, jax.random.key(0, impl="rbg")))
     assert (found == 0).mean() == pytest.approx(0.2, abs=0.01)
     assert np.unique(found) == pytest.approx([0, 1.25])
-    assert dropout.drop(x, 0.2, None) is x
+    assert layers.drop(x, 0.2, None) is x
 
 
 def test_dropout_is_by_the_seed_and_looking_takes_no_random_numbers(batch_of):
@@ -134,14 +133,14 @@ def test_an_activation_is_numpys(name):
     x = np.linspace(-6, 6, 997, dtype=np.float32)
     y, slope = np.empty_like(x), np.empty_like(x)
     PLAIN[name](x, y, slope)
-    found = jax.vmap(jax.value_and_grad(lambda one: activations.apply(name, one)))(x)
+    found = jax.vmap(jax.value_and_grad(lambda one: layers.activation(name, one)))(x)
     assert np.abs(np.array(found) - (y, slope)).max() < 1e-5
 
 
 def test_an_activation_that_jax_has_not_is_refused_in_one_line(monkeypatch):
     monkeypatch.setitem(lines.ACTIVATIONS, "odd", lambda F, x: F.threshold(x, 0.1, 20))
     with pytest.raises(EngineError, match=r"activation = 'odd': .*threshold"):
-        activations.apply("odd", np.ones(3))
+        layers.activation("odd", np.ones(3))
 
 
 def test_blocks_of_temporary_numbers_only_where_they_serve():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made_model import BERT, SMALL, make
 
-from cputrain.engines.torch_ import blocks
+from cputrain.engines.torch_ import model
 from cputrain.experiment.parts import ARCHITECTURES
 from cputrain.model import shapes
 
@@ -15,13 +15,13 @@ torch = pytest.importorskip("torch")
 
 
 def test_every_architecture_has_a_block():
-    assert tuple(blocks.BLOCKS) == ARCHITECTURES
+    assert tuple(model.BLOCKS) == ARCHITECTURES
 
 
 def test_only_the_block_that_is_asked_for_is_imported(monkeypatch):
     for name in {"transformer", "lstm", "gmlp", "ssm", "moe"}:
         monkeypatch.delitem(sys.modules, f"cputrain.engines.torch_.{name}", raising=False)
-    blocks.make(SMALL)
+    model.make_block(SMALL)
     assert "cputrain.engines.torch_.transformer" in sys.modules
     assert "cputrain.engines.torch_.ssm" not in sys.modules
 
@@ -29,7 +29,7 @@ def test_only_the_block_that_is_asked_for_is_imported(monkeypatch):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_shapes_of_a_block(architecture):
     experiment = SMALL.but(**(BERT if architecture == "bert" else {"architecture": architecture}))
-    block = blocks.make(experiment)
+    block = model.make_block(experiment)
     found = {name: tuple(p.shape) for name, p in block.named_parameters()}
     assert found == shapes.BLOCKS[architecture](experiment)
     assert block(torch.randn(3, 24, 32)).shape == (3, 24, 32)

@@ -119,7 +119,7 @@ def test_without_fusion_there_are_more_loops(tmp_path, monkeypatch):
             with profiled() as profile:
                 y = compilation.function(x)
             assert torch.allclose(y, module(x), atol=1e-6)
-        found[fusion] = compilation.found(operators(profile))
+        found[fusion] = compilation.evidence(operators(profile))
         assert found[fusion]["fused"] == fusion
         assert found[fusion]["backend_called"]
         assert found[fusion]["cache_hits"] == 0

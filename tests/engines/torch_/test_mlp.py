@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_model import SMALL
 
-from cputrain.engines.torch_.mlp import Mlp
+from cputrain.engines.torch_.transformer import Mlp
 from cputrain.experiment.activations import ACTIVATIONS
 
 torch = pytest.importorskip("torch")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from made_model import SMALL
 
-from cputrain.engines.torch_ import norms
+from cputrain.engines.torch_ import layers
 
 torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-3])  # the small one shows where eps is added
 def test_rms_norm(size):
-    norm = norms.make(SMALL.but(architecture="llama"))
+    norm = layers.norm(SMALL.but(architecture="llama"))
     assert [name for name, _ in norm.named_parameters()] == ["weight"]
     x, weight = torch.randn(5, 32) * size + size, torch.randn(32)
     norm.weight.data = weight
@@ -22,7 +22,7 @@ def test_rms_norm(size):
 
 @pytest.mark.parametrize("size", [1.0, 1e-3])
 def test_layer_norm(size):
-    norm = norms.make(SMALL)
+    norm = layers.norm(SMALL)
     x = torch.randn(5, 32) * size + size
     norm.weight.data, norm.bias.data = torch.randn(32), torch.randn(32)
     wide = x.double().numpy()

@@ -15,6 +15,7 @@ from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.linear import layers_of
 from cputrain.errors import DidNotTrain
 from cputrain.experiment.parts import PRECISIONS, SIMULATED
+from cputrain.model import bf16
 from cputrain.worker import gates
 
 
@@ -32,7 +33,7 @@ def test_it_learns_a_batch_by_heart_with_every_weight(name):
         optimizer.step()
         optimizer.zero_grad()
         step(made, experiment, parts)
-    excused = precision.excused(experiment, start)
+    excused = bf16.excused(experiment, start)
     assert gates.moved(start, arrays(made), excused) == len(start) - len(excused)
     norms = {n for n in start if "ln_" in n and n.endswith(".weight")}
     assert set(excused) == (norms if name == "bf16" else set())
@@ -101,13 +102,13 @@ def test_bf16_moves_a_weight_only_by_more_than_half_its_rounding_step():
         update = 3e-4 * (1 + 0.1 * value.item())
         moves = any((value.float() + sign * update).bfloat16() != value for sign in (-1, 1))
         array = np.full(3, value.item(), np.float32)
-        assert (precision.may_not_move(experiment, array) is None) == moves, start
+        assert (bf16.may_not_move(experiment, array) is None) == moves, start
         array[0] = 0  # one entry that can move is enough
-        assert precision.may_not_move(experiment, array) is None
+        assert bf16.may_not_move(experiment, array) is None
     ones = np.ones(3, np.float32)
-    assert "rounding step at 1, 2.0e-03" in precision.may_not_move(experiment, ones)
-    assert precision.may_not_move(experiment.but(learning_rate=0.01), ones) is None
-    assert precision.may_not_move(experiment.but(precision="mixed"), ones) is None
+    assert "rounding step at 1, 2.0e-03" in bf16.may_not_move(experiment, ones)
+    assert bf16.may_not_move(experiment.but(learning_rate=0.01), ones) is None
+    assert bf16.may_not_move(experiment.but(precision="mixed"), ones) is None
 
 
 def test_what_is_simulated_says_so():

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from cputrain.engines.torch_.rotary import Rotary  # noqa: E402
+from cputrain.engines.torch_.layers import Rotary  # noqa: E402
 
 
 def test_pairs_turn_as_complex_numbers_do():

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from cputrain.engines.torch_ import windows  # noqa: E402
+from cputrain.engines.torch_ import attention  # noqa: E402
 
 
 def numbered(batch, length, heads=2, width=3):
@@ -13,7 +13,7 @@ def numbered(batch, length, heads=2, width=3):
 
 def test_fold_keeps_blocks_together():
     x = numbered(2, 12)
-    folded = windows.fold(x, 4)
+    folded = attention.fold(x, 4)
     assert folded.shape == (6, 4, 2, 3)
     for sequence in range(2):
         for block in range(3):
@@ -23,7 +23,7 @@ def test_fold_keeps_blocks_together():
 
 def test_with_previous_never_crosses_sequences():
     x = numbered(2, 12)
-    pairs = windows.with_previous(x, 4)
+    pairs = attention.with_previous(x, 4)
     assert pairs.shape == (4, 8, 2, 3)
     for sequence in range(2):
         for block in (1, 2):
@@ -34,22 +34,22 @@ def test_with_previous_never_crosses_sequences():
 def test_local_blocks_are_not_copied():
     """Of a part of the joined queries, keys and values too: folding is a view."""
     joined = torch.zeros(2, 12, 5, 3)
-    assert windows.fold(joined[:, :, 1:3], 4).data_ptr() == joined[:, :, 1:3].data_ptr()
+    assert attention.fold(joined[:, :, 1:3], 4).data_ptr() == joined[:, :, 1:3].data_ptr()
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
 def test_masks(window):
     for i in range(window):
-        assert windows.later(window)[i].tolist() == [j > i for j in range(window)]
+        assert attention.later_keys(window)[i].tolist() == [j > i for j in range(window)]
         seen = range(i + 1, window + i + 1)
         outside = [j not in seen for j in range(2 * window)]
-        assert windows.outside(window)[i].tolist() == outside
+        assert attention.outside_keys(window)[i].tolist() == outside
         added = [-torch.inf if out else 0.0 for out in outside]
-        assert windows.outside_scores(window)[i].tolist() == added
+        assert attention.outside_scores(window)[i].tolist() == added
 
 
 def test_masks_are_real_where_modules_are_not():
     with torch.device("meta"):
-        assert not windows.later(3).is_meta
-        assert not windows.outside(3).is_meta
-        assert not windows.outside_scores(3).is_meta
+        assert not attention.later_keys(3).is_meta
+        assert not attention.outside_keys(3).is_meta
+        assert not attention.outside_scores(3).is_meta

@@ -1,8 +1,16 @@
 /* What this library says of itself: how it was built, and what is in force while it runs. */
+#define _GNU_SOURCE /* pthread_getattr_np */
+#include "attention.h"
 #include "elementary.h"
 #include "kernel.h"
 
+#include <limits.h>
 #include <omp.h>
+#include <pthread.h>
+
+/* Bytes of stack for the frames of functions with few or small arrays, and for those of a
+   library that multiplies. */
+enum { FRAMES = 64 << 10 };
 
 const char *native_compiler(void)
 {
@@ -27,18 +35,44 @@ int native_threads(void)
 /* Threads that a parallel region really has. */
 int native_team(void)
 {
-    int found = 0;
-#pragma omp parallel reduction(+ : found)
-    found++;
-    return found;
+    int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+    threads++;
+    return threads;
+}
+
+/* Bytes of stack that each of OpenMP's threads needs. */
+long native_stack_needed(void)
+{
+    return attention_stack() + FRAMES;
+}
+
+/* Bytes of stack that OpenMP's threads have left: of the one with the least; 0 where one cannot
+   be told. */
+long native_stack_left(void)
+{
+    long left = LONG_MAX;
+#pragma omp parallel reduction(min : left)
+    {
+        pthread_attr_t attributes;
+        void *lowest;
+        size_t size;
+        left = 0;
+        if (!pthread_getattr_np(pthread_self(), &attributes)) {
+            if (!pthread_attr_getstack(&attributes, &lowest, &size))
+                left = (char *)&attributes - (char *)lowest;
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    return left;
 }
 
 /* What schedule(runtime) means: omp_sched_t, and its chunk. */
-void native_schedule(int found[2])
+void native_schedule(int kind_and_chunk[2])
 {
     omp_sched_t kind;
-    omp_get_schedule(&kind, &found[1]);
-    found[0] = (int)kind;
+    omp_get_schedule(&kind, &kind_and_chunk[1]);
+    kind_and_chunk[0] = (int)kind;
 }
 
 /* Where OpenMP's functions come from. */
@@ -51,10 +85,10 @@ void *native_openmp(void)
 int native_flush_to_zero(void)
 {
 #if defined __x86_64__ || defined __SSE__
-    int found = 0;
-#pragma omp parallel reduction(| : found)
-    found |= (__builtin_ia32_stmxcsr() & 0x8040) != 0; /* FTZ and DAZ of MXCSR */
-    return found;
+    int flushes = 0;
+#pragma omp parallel reduction(| : flushes)
+    flushes |= (__builtin_ia32_stmxcsr() & 0x8040) != 0; /* FTZ and DAZ of MXCSR */
+    return flushes;
 #else
     return -1;
 #endif

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-enum { KEYS = 256 }; /* whose gradients are computed at a time */
-
 /* One head of one sequence: where its rows start in arrays [rows, heads * channels]. */
 struct head {
     long q, k, v, y, p; /* offsets */
@@ -40,6 +38,11 @@ static long packed_slot(struct attention size)
 long attention_scratch(struct attention size)
 {
     return 4 * packed_slot(size) * size.batch * size.heads;
+}
+
+long attention_stack(void)
+{
+    return (QUERIES + QUERIES * KEYS) * (long)sizeof(float) + multiply_stack();
 }
 
 /* Pack a factor unless a library multiplies. */

@@ -4,9 +4,11 @@
 
 #include "matmul.h"
 
-/* Queries of a block: keys after the block's last query are skipped, which is all that is
-   saved of the masked half (cputrain.model.attention_flops counts by it). */
-enum { QUERIES = 64 };
+enum {
+    QUERIES = 64, /* of a block: keys after the block's last query are skipped, which is all that
+                     is saved of the masked half */
+    KEYS = 256,   /* whose gradients are computed at a time */
+};
 
 struct attention {
     int batch, length, heads, channels;
@@ -14,6 +16,10 @@ struct attention {
 
 /* Floats that `scratch` has to hold, forward or backward. */
 long attention_scratch(struct attention size);
+
+/* Bytes that attention_backward keeps on the stack of each thread, which is more than anything
+   else here does: a block of gradients, and what the product inside it keeps. */
+long attention_stack(void);
 
 /* y = softmax(q k^T / sqrt(channels)) v.
 

@@ -1,5 +1,5 @@
 /* Forward and backward pass of the whole model. */
-#include "model.h"
+#include "gpt.h"
 #include "embedding.h"
 #include "loss.h"
 #include "norm.h"

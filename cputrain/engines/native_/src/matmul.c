@@ -11,7 +11,6 @@ enum {
     TILE_ROWS = 8 * KERNEL_ROWS,     /* of C: with DEPTH a block of A fits the second */
     TILE_COLUMNS = 4 * KERNEL_COLUMNS,
     SQUARE = 16,                     /* of a transposition */
-    MOST = 1 << 20,                  /* floats of B that are packed at a time, about */
 };
 
 static inline int least(int a, int b)
@@ -27,7 +26,7 @@ static int panels(int n)
 /* Panels of B that are packed at a time. */
 static int panels_at_a_time(int n, int k)
 {
-    const int fit = MOST / KERNEL_COLUMNS / k;
+    const int fit = PACKED / KERNEL_COLUMNS / k;
     return least(panels(n), fit > 1 ? fit : 1);
 }
 
@@ -39,6 +38,11 @@ long packed_floats(int n, int k)
 long work_floats(int n, int k)
 {
     return (long)panels_at_a_time(n, k) * KERNEL_COLUMNS * k;
+}
+
+long multiply_stack(void)
+{
+    return TILE_ROWS * DEPTH * (long)sizeof(float);
 }
 
 /* Columns [first, first + KERNEL_COLUMNS) of B [k, n], filled up with 0. */
@@ -66,10 +70,10 @@ static void pack_panel(int n, int k, struct factor b, int first, float *restrict
 
 struct packed pack(int n, int k, struct factor b, float *into)
 {
-    const struct packed found = {into, (long)KERNEL_COLUMNS * k};
+    const struct packed packed = {into, (long)KERNEL_COLUMNS * k};
     for (int i = 0; i < panels(n); i++)
-        pack_panel(n, k, b, i * KERNEL_COLUMNS, into + i * found.panel);
-    return found;
+        pack_panel(n, k, b, i * KERNEL_COLUMNS, into + i * packed.panel);
+    return packed;
 }
 
 struct packed from_row(struct packed b, int first)

@@ -28,11 +28,17 @@ struct packed {
     long panel;
 };
 
+/* Floats of a factor that are packed at a time, about. */
+enum { PACKED = 1 << 20 };
+
 /* Floats that a factor B [k, n] takes when it is packed. */
 long packed_floats(int n, int k);
 
 /* Floats of `work` that the product of [m, k] and [k, n] takes. */
 long work_floats(int n, int k);
+
+/* Bytes that a product keeps on the stack of each thread: a tile of A. */
+long multiply_stack(void);
 
 /* Pack all of B [k, n] on this thread. */
 struct packed pack(int n, int k, struct factor b, float *into);

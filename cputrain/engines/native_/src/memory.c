@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16 }; /* floats: 64 bytes */
-
 /* Gives out pieces of one array; without an array it only counts. */
 struct pieces {
     float *start;
@@ -14,9 +12,9 @@ struct pieces {
 
 static float *piece(struct pieces *from, long count)
 {
-    float *found = from->start ? from->start + from->used : NULL;
+    float *start = from->start ? from->start + from->used : NULL;
     from->used += (count + ALIGN - 1) / ALIGN * ALIGN;
-    return found;
+    return start;
 }
 
 /* `weight` and `bias` floats. */
@@ -65,9 +63,9 @@ static long most_work(const struct sizes *s)
     long most = 0;
     for (int i = 0; i < 5; i++) {
         const int in = layers[i][0], out = layers[i][1];
-        const long found[] = {work_floats(out, in), work_floats(in, out), work_floats(in, rows)};
+        const long floats[] = {work_floats(out, in), work_floats(in, out), work_floats(in, rows)};
         for (int j = 0; j < 3; j++)
-            most = found[j] > most ? found[j] : most;
+            most = floats[j] > most ? floats[j] : most;
     }
     return most;
 }
@@ -101,10 +99,10 @@ static void place_arrays(struct gpt *g, struct pieces *from)
 
 static float *floats(long count, int zero)
 {
-    float *found = aligned_alloc(ALIGN * sizeof(float), (size_t)count * sizeof(float));
-    if (found && zero)
-        memset(found, 0, (size_t)count * sizeof(float));
-    return found;
+    float *array = aligned_alloc(ALIGN * sizeof(float), (size_t)count * sizeof(float));
+    if (array && zero)
+        memset(array, 0, (size_t)count * sizeof(float));
+    return array;
 }
 
 int memory_take(struct gpt *g)

@@ -1,7 +1,6 @@
 /* What the library offers to Python (cputrain.engines.native_.binding). */
-#include "matmul.h"
+#include "gpt.h"
 #include "memory.h"
-#include "model.h"
 
 #include <stdlib.h>
 
@@ -83,11 +82,11 @@ long native_state_bytes(const struct gpt *g)
 }
 
 /* Products so far: of this library's own, of the other one, and calls of that one. */
-void native_products(const struct gpt *g, long found[3])
+void native_products(const struct gpt *g, long counts[3])
 {
-    found[0] = g->multiplier.own;
-    found[1] = g->multiplier.by_library;
-    found[2] = g->multiplier.library_calls;
+    counts[0] = g->multiplier.own;
+    counts[1] = g->multiplier.by_library;
+    counts[2] = g->multiplier.library_calls;
 }
 
 /* One product as in matmul.h; 0 where there is no memory for it. */

@@ -1,4 +1,4 @@
-"""Rotary position embedding (Su et al. 2021, sec. 3.4.2), with the pairs that Llama takes."""
+"""Small layers that blocks and embeddings share: norms, dropout, rotary positions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,33 @@ import functools
 
 import torch
 from torch import Tensor, nn
+
+from cputrain.experiment import Experiment
+
+NORM_EPS = 1e-5
+"""Added to the variance, or to the mean square: GPT-2's and LLaMA 2's."""
+
+
+def norm(experiment: Experiment) -> nn.Module:
+    """A norm over the last axis of [..., n_embd].
+
+    llama has RMSNorm, x / sqrt(mean(x^2) + eps) * weight (Zhang & Sennrich 2019, eq. 4), the
+    others LayerNorm with weight and bias (Ba et al. 2016).
+    """
+    width = experiment.model.n_embd
+    if experiment.model.architecture == "llama":
+        return nn.RMSNorm(width, eps=NORM_EPS)
+    return nn.LayerNorm(width, eps=NORM_EPS)
+
+
+def dropout(experiment: Experiment) -> nn.Module:
+    """Drops a share of `model.dropout` in training and scales up the rest; none in evaluation.
+
+    Without dropout there is nothing to call: nn.Dropout(0) would copy its input.
+    """
+    share = experiment.model.dropout
+    return nn.Dropout(share) if share else nn.Identity()
+
 
 THETA = 10_000.0
 """Base of the frequencies (Su et al. 2021, sec. 3.2.2; Touvron et al. 2023, sec. 2.2)."""
