@@ -20,8 +20,8 @@ import ctypes, os, sys
 from pathlib import Path
 from cputrain.machine import libraries, openmp
 from cputrain.machine.mapped import file_of
-from cputrain.engines.native_.knobs import omp_schedule
-from cputrain.knobs import omp_runtime, pinning, waiting
+from cputrain.engines.native_.knobs import omp_runtime, omp_schedule
+from cputrain.knobs import pinning, waiting
 from cputrain.machine.mask import Placement
 from cputrain.experiment import Experiment
 from cputrain.experiment.system import OMP_SCHEDULES
@@ -45,12 +45,12 @@ except libraries.Missing:
 for name in names:
     asked = experiment.but(omp_runtime=name)
     place = Placement(tuple(sorted(os.sched_getaffinity(0))), 1, 1, 1)
-    knobs = (omp_runtime.OmpRuntime(), waiting.Waiting(), pinning.Pinning())
+    knobs = (omp_runtime.NativeOmpRuntime(), waiting.Waiting(), pinning.Pinning())
     checks = [check for knob in knobs for check in knob.checks(asked, place, readings)]
     checks += omp_schedule.OmpSchedule().checks(asked, place, readings)
     runtimes[name] = {check.name: check.ok for check in checks}
 lies = {"openmp": "/lib/libomp.so", "run_sched": "auto"}
-lying = omp_runtime.OmpRuntime().checks(experiment, place, lies)
+lying = omp_runtime.NativeOmpRuntime().checks(experiment, place, lies)
 lying += omp_schedule.in_force("guided", [Path(sys.argv[1])], lies)
 print({
     "lies": [check.name for check in lying if not check.ok],
