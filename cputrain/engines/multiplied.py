@@ -9,42 +9,37 @@ from typing import Any
 
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
-from cputrain.model.native import blocks
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
 ALL = "matrix products by library"
-KEYS = 256
-"""Keys in a block of attention's backward pass in the native engine (attention.c)."""
 NOT_LAYERS = ("spatial.weight", "conv.weight")
 """Matrices of blocks that no linear layer has: gmlp mixes positions with one, ssm neighbours."""
 
 
-def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """The products of a step in the asked library, as `Engine.evidence` counted them.
+def of_torch(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    """All products of the blocks' linear layers are by the asked library, as they were counted.
 
-    torch: all products of the blocks' linear layers are there; the head's and attention's stay
-    in the library that torch was built with. numpy, native: all products of the step are there.
+    The head's and attention's stay in the library that torch was built with.
     """
-    asked, engine = experiment.runtime.matmul_backend, experiment.runtime.engine
-    in_step = evidence.get("products_by_library")
-    if engine == "native":
-        by = "own" if asked == "default" else asked
-        return [same(ALL, {by: of_native(experiment)}, in_step)]
+    asked, in_step = experiment.runtime.matmul_backend, evidence.get("products_by_library") or {}
     if asked == "default":
         return []
-    if engine == "numpy":
-        return [same(ALL, {asked: of_numpy(experiment)}, in_step)]
     layers = {asked: sum(2 + is_trained for is_trained in linear_layers(experiment).values())}
-    found = evidence.get("layer_products_by_library")
-    least, there = of_layers(experiment), (in_step or {}).get(asked, 0)
+    counted = evidence.get("layer_products_by_library")
+    least, there = of_layers(experiment), in_step.get(asked, 0)
     checks = [
-        same("products of the linear layers by library", layers, found),
+        same("products of the linear layers by library", layers, counted),
         Check(f"products of a step by {asked}", f">= {least}", there, there >= least),
     ]
     if asked == "mkl":
-        checks.append(same("products of a step by onednn", 0, (in_step or {}).get("onednn", 0)))
+        checks.append(same("products of a step by onednn", 0, in_step.get("onednn", 0)))
     return checks
+
+
+def of_all(library: str, products: int, evidence: dict[str, Any]) -> Check:
+    """All products of a step are by `library`, and so many are there."""
+    return same(ALL, {library: products}, evidence.get("products_by_library"))
 
 
 def linear_layers(experiment: Experiment) -> dict[str, bool]:
@@ -66,28 +61,9 @@ def of_layers(experiment: Experiment) -> int:
     return sum(sum(runs(experiment, name)) for name in names)
 
 
-def of_numpy(experiment: Experiment) -> int:
-    """All products of the numpy engine in one micro-batch.
+def of_layers_by_hand(experiment: Experiment) -> int:
+    """Products of the linear layers where every product is the engine's own: 4 a block, the head.
 
-    Four layers in each block and the head have one forward and two backward; each head of
-    attention has two forward and four backward.
+    Each has one forward and two backward.
     """
-    heads = 6 * experiment.training.batch_size * experiment.model.n_head
-    return _of_layers_by_hand(experiment) + experiment.model.n_layer * heads
-
-
-def of_native(experiment: Experiment) -> int:
-    """All products of the native engine in one micro-batch.
-
-    Layers as numpy's. Attention goes by blocks of queries, of which each head has two products
-    forward (scores, their sums of values) and three backward (gradients of queries, keys and
-    values), and a fourth one, of the weights, by blocks of those keys that its queries see.
-    """
-    model, training = experiment.model, experiment.training
-    head = sum(5 + -(-end // KEYS) for _, end in blocks(training.seq_len))
-    heads = training.batch_size * model.n_head
-    return _of_layers_by_hand(experiment) + model.n_layer * heads * head
-
-
-def _of_layers_by_hand(experiment: Experiment) -> int:
     return 3 * (4 * experiment.model.n_layer + 1)

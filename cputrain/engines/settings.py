@@ -1,6 +1,7 @@
 """The worker's settings: each is a class with its knob, what it needs, and how it is checked.
 
-A new one is a class in a file of its own here and its place in `KNOBS`. Standard library only.
+An engine's spec lists those that concern it; a new one for all of them is a class in a file of its
+own in `knobs` and its place in `knobs.general`. Standard library only.
 """
 
 from __future__ import annotations
@@ -8,48 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines.jax_.knobs.cache import JaxCache
-from cputrain.engines.jax_.knobs.threads import JaxThreads
-from cputrain.engines.jax_.knobs.xla import Xla
-from cputrain.engines.native_.knobs.compiler import NativeCompiler
-from cputrain.engines.native_.knobs.omp_schedule import OmpSchedule
-from cputrain.engines.torch_.knobs.inductor import InductorCompiler
-from cputrain.engines.torch_.knobs.threads import TorchThreads
-from cputrain.knobs.affinity import CpuAffinity
-from cputrain.knobs.allocator import Allocator
-from cputrain.knobs.clocked import Clocked
-from cputrain.knobs.huge_pages import HugePages
-from cputrain.knobs.instructions import Instructions
-from cputrain.knobs.knob import Knob as Knob
+from cputrain.engines import specs
+from cputrain.knobs.knob import Knob
 from cputrain.knobs.knob import Placement as Placement
-from cputrain.knobs.matmul import Matmul
-from cputrain.knobs.numa import Numa
-from cputrain.knobs.omp_runtime import OmpRuntime
-from cputrain.knobs.pinning import Pinning
-from cputrain.knobs.waiting import Waiting
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
     from cputrain.knobs.inforce import Check
 
-KNOBS: tuple[Knob, ...] = (
-    *(CpuAffinity(), Numa(), Pinning(), OmpRuntime(), OmpSchedule(), Waiting(), TorchThreads()),
-    *(JaxThreads(), JaxCache(), Xla()),
-    *(
-        Matmul(),
-        NativeCompiler(),
-        InductorCompiler(),
-        Instructions(),
-        Allocator(),
-        HugePages(),
-        Clocked(),
-    ),
-)
+
+def knobs(experiment: Experiment) -> tuple[Knob, ...]:
+    """The settings that concern the experiment's engine."""
+    return specs.of(experiment.runtime.engine).knobs
 
 
 def why_not(experiment: Experiment) -> str | None:
     """The first reason why this machine cannot have a setting; None where it can have all."""
-    reasons = (knob.why_not(experiment) for knob in KNOBS)
+    reasons = (knob.why_not(experiment) for knob in knobs(experiment))
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -60,7 +36,7 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
         ValueError: two settings want one variable; glibc's tunables are joined instead.
     """
     env: dict[str, str] = {}
-    for knob in KNOBS:
+    for knob in knobs(experiment):
         for name, value in knob.environment(experiment, placement).items():
             if name == "GLIBC_TUNABLES" and name in env:
                 value = f"{env[name]}:{value}"
@@ -72,26 +48,33 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
 
 def preload(experiment: Experiment) -> tuple[str, ...]:
     """The libraries to load before everything else."""
-    return (*experiment.system.preload, *(p for knob in KNOBS for p in knob.preload(experiment)))
+    return (
+        *experiment.system.preload,
+        *(p for knob in knobs(experiment) for p in knob.preload(experiment)),
+    )
 
 
 def command(experiment: Experiment, placement: Placement) -> tuple[str, ...]:
     """The words before the interpreter."""
-    return tuple(word for knob in KNOBS for word in knob.command(experiment, placement))
+    return tuple(word for knob in knobs(experiment) for word in knob.command(experiment, placement))
 
 
 def before_exec(experiment: Experiment) -> list[Callable[[], None]]:
     """What the child calls between fork and exec."""
-    calls = (knob.before_exec(experiment) for knob in KNOBS)
+    calls = (knob.before_exec(experiment) for knob in knobs(experiment))
     return [call for call in calls if call is not None]
 
 
 def before_work(experiment: Experiment, placement: Placement) -> None:
     """What the worker calls before the engine's first work."""
-    for knob in KNOBS:
+    for knob in knobs(experiment):
         knob.before_work(experiment, placement)
 
 
 def checks(experiment: Experiment, placement: Placement, readings: dict[str, Any]) -> list[Check]:
     """Whether the settings are in force, in the warm worker."""
-    return [check for knob in KNOBS for check in knob.checks(experiment, placement, readings)]
+    return [
+        check
+        for knob in knobs(experiment)
+        for check in knob.checks(experiment, placement, readings)
+    ]

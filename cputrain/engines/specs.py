@@ -5,14 +5,20 @@ An engine is added by adding a folder. Standard library only: no framework and n
 
 from __future__ import annotations
 
+import abc
 import functools
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
+from cputrain.knobs.inforce import Check, busy_threads
+from cputrain.knobs.knob import Knob
+from cputrain.machine import reading
+from cputrain.model import on_paper
+from cputrain.model.on_paper import OnPaper
 
 Allowed = Mapping[str, tuple[object, ...]]
 
@@ -48,14 +54,20 @@ BY_HAND: Allowed = {
 """What engines take whose backward pass is written by hand."""
 
 
-class Spec:
-    """An engine on paper. Subclasses say what differs.
+class Spec(OnPaper, abc.ABC):
+    """An engine on paper. Subclasses say what it has; see also `model.on_paper`.
 
     Attributes:
         name: the engine's; its folder is `engines/NAME_`.
         defaults: its plain way, by field: what None means in an experiment.
         only: what a field may be, where that is not everything.
         has: the settings of `OF_SOME` that it has.
+        variants: changes of its plain way that are worth a try beside it, by what they are called.
+        stack: the environment that it runs in (`run.stacks`).
+        start_s: seconds until the first step, compilers aside.
+        compile_s: seconds more, by runtime.compile.
+        knobs: the settings of a worker's process that concern it, in the order they are asked.
+        dispatching: threads beside those that compute, which hand out work.
     """
 
     name: ClassVar[str]
@@ -66,6 +78,12 @@ class Spec:
     }
     only: ClassVar[Allowed] = {}
     has: ClassVar[tuple[str, ...]] = ()
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    stack: ClassVar[str] = "main"
+    start_s: ClassVar[float]
+    compile_s: ClassVar[Mapping[str, float]] = {}
+    knobs: ClassVar[tuple[Knob, ...]]
+    dispatching: ClassVar[int] = 0
 
     def check(self, experiment: Experiment) -> None:
         """Raise ExperimentError for the first rule of this engine that `experiment` breaks."""
@@ -78,6 +96,39 @@ class Spec:
             if name not in self.has and settings[name] != usual[name]:
                 others = tuple(other for other in NAMES if name in of(other).has)
                 refuse(name, settings[name], f"{engine} has no such setting: {joined(others)} has")
+
+    def why_not(self, experiment: Experiment, root: Path = reading.ROOT) -> str | None:
+        """Why this machine cannot run `experiment`, where its environment can be here."""
+
+    def missing(self, experiment: Experiment) -> Path | None:
+        """What has to be built for `experiment` before it can run, and is not there yet.
+
+        Raises:
+            EngineError: it cannot be built here.
+        """
+
+    def build(self, experiment: Experiment) -> None:
+        """Build what is `missing`. Raises EngineError."""
+
+    @abc.abstractmethod
+    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+        """The thread counts that its libraries report, of its `readings`."""
+
+    @abc.abstractmethod
+    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+        """What it really executed, by its own evidence, held against what was asked."""
+
+    def busy(
+        self,
+        asked: int,
+        before: dict[int, int],
+        after: dict[int, int],
+        wall_s: float,
+        *,
+        exactly: bool,
+    ) -> Check:
+        """The threads that computed during a sample of `wall_s` seconds; see `busy_threads`."""
+        return busy_threads(asked, before, after, exactly=exactly)
 
 
 def joined(values: tuple[object, ...]) -> str:
@@ -95,6 +146,7 @@ def of(name: str) -> Spec:
     if name not in NAMES:
         refuse("engine", name, f"one of {', '.join(NAMES)} is needed")
     spec: Spec = importlib.import_module(f"cputrain.engines.{name}_.spec").SPEC
+    on_paper.register(name, spec)
     return spec
 
 

@@ -87,9 +87,17 @@ class Experiment:
 
     @property
     def identity(self) -> str:
-        """Twelve hexadecimal digits that name this setting, by the fields not at their default."""
+        """Twelve hexadecimal digits that name this setting, by the fields not at their default.
+
+        How much is measured, the budget, is no part of it. Ask it of settled experiments
+        (`engines.specs.settle`): None and the value that it means differ.
+        """
         default = Experiment().flat()
-        changed = {name: value for name, value in self.flat().items() if value != default[name]}
+        changed = {
+            name: value
+            for name, value in self.flat().items()
+            if value != default[name] and PART_OF[name] != "budget"
+        }
         text = json.dumps([SCHEMA, changed], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

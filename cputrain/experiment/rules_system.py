@@ -39,12 +39,6 @@ def _knobs(runtime: Runtime, system: System) -> None:
     if runtime.cxx == "clang++" and system.omp_runtime != "libiomp5":
         rule = "its OpenMP would be a second one beside torch's: omp_runtime = 'libiomp5' is needed"
         refuse("cxx", runtime.cxx, rule)
-    if runtime.cc == "clang" and system.omp_runtime != "libiomp5":
-        rule = "its OpenMP is LLVM's: omp_runtime = 'libiomp5' is needed"
-        refuse("cc", runtime.cc, rule)
-    if runtime.cc_target == "generic" and system.instruction_set != "native":
-        rule = "cc_target = 'generic' has the instructions of every processor of the family"
-        refuse("instruction_set", system.instruction_set, rule)
     if system.affinity != "default" and system.cores is not None:
         refuse("cores", system.cores, f"affinity = {system.affinity!r} says how many")
     if system.numa_policy == "one_node" and system.affinity in ("one_socket", "scattered"):

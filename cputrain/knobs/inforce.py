@@ -78,22 +78,6 @@ def preloads(asked: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
     return checks
 
 
-def threads(engine: str, asked: int, readings: dict[str, Any]) -> list[Check]:
-    """The thread counts that the engine's libraries report."""
-    if engine in ("torch", "ipex"):
-        return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
-    if engine == "native":
-        team = same("threads of a parallel region", asked, readings.get("openmp_team"))
-        return [same("omp_get_max_threads()", asked, readings.get("openmp_threads")), team]
-    if engine == "jax":
-        return [same("threads of XLA's pool", asked, readings.get("pool_threads"))]
-    pools, blas = readings.get("threadpools") or [], readings.get("blas") or {}
-    found = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
-    if blas.get("path"):  # of several that are loaded, this one multiplies
-        found = [blas["threads"]]
-    return [Check("BLAS threads", asked, found, bool(found) and set(found) == {asked})]
-
-
 def busy_threads(
     asked: int, before: dict[int, int], after: dict[int, int], *, exactly: bool
 ) -> Check:

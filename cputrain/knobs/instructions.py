@@ -82,7 +82,7 @@ CAPS = {
 
 
 class Instructions(Knob):
-    """The most that the libraries may use of the CPU's instructions."""
+    """The most that the libraries may use of the CPU's instructions. Engines add what is `said`."""
 
     def why_not(self, experiment: Experiment, root: Path = reading.ROOT) -> str | None:
         """The instructions that the CPU lacks; avx2 where native is no more is a valid cell."""
@@ -97,17 +97,11 @@ class Instructions(Knob):
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         level = experiment.system.instruction_set
-        if level == NATIVE or experiment.runtime.engine == "jax":  # whose code `xla` looks at
-            return []
-        if experiment.runtime.engine in ("torch", "ipex"):
-            return in_force(level, readings["instruction_sets"])
-        pools = [pool for pool in readings["threadpools"] if pool["internal_api"] == "openblas"]
-        said = {"openblas": [pool["architecture"] for pool in pools]}
-        if experiment.runtime.engine != "native":
-            return in_force(level, {"numpy": readings["simd"]} | said | _chosen())
-        # The vectors of its own code are counted by the knob of its compiler.
-        chosen = experiment.runtime.matmul_backend
-        return in_force(level, {"openblas": said, "mkl": _chosen()}.get(chosen, {}))
+        return [] if level == NATIVE else in_force(level, self.said(experiment, readings))
+
+    def said(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
+        """What the engine's libraries say of themselves, by library: see `in_force`."""
+        return {}
 
 
 def in_force(level: str, said: dict[str, Any]) -> list[Check]:
@@ -159,8 +153,14 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
     return checks
 
 
-def _chosen() -> dict[str, Any]:
-    """What MKL and oneDNN say where they were loaded beside NumPy's own library."""
+def openblas(readings: dict[str, Any]) -> dict[str, Any]:
+    """What each OpenBLAS that is loaded says, as threadpoolctl tells it."""
+    pools = [pool for pool in readings["threadpools"] if pool["internal_api"] == "openblas"]
+    return {"openblas": [pool["architecture"] for pool in pools]}
+
+
+def beside() -> dict[str, Any]:
+    """What MKL and oneDNN say where they were loaded beside the engine's own library."""
     said: dict[str, Any] = {}
     for path in mapped.libraries("libmkl_rt"):
         said |= instruction_sets.mkl(ctypes.CDLL(path))

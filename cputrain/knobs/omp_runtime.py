@@ -23,7 +23,13 @@ INTEL = "libiomp5"
 
 
 class OmpRuntime(Knob):
-    """Which OpenMP library runs the engine's threads: GNU's libgomp, or Intel's libiomp5."""
+    """Which OpenMP library runs the engine's threads: GNU's libgomp, or Intel's libiomp5.
+
+    Attributes:
+        caller: who calls it, in the names of the checks.
+    """
+
+    caller = "the engine"
 
     def why_not(self, experiment: Experiment) -> str | None:
         return libraries.why_not(INTEL) if experiment.system.omp_runtime == INTEL else None
@@ -36,26 +42,16 @@ class OmpRuntime(Knob):
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        native = experiment.runtime.engine == "native"
-        caller = "the native engine" if native else "torch"
         if experiment.system.omp_runtime == INTEL:
-            checks = intel_in_force(libraries.find(INTEL), caller)
-        else:
-            # A torch without OpenMP has threads of its own, whatever is asked here.
-            called = native or bool(readings.get("openmp"))
-            checks = gnu_in_force(caller, called=called)
-        return checks + (own_binding(readings) if native else [])
+            return [intel_in_force(libraries.find(INTEL), self.caller)]
+        return gnu_in_force(self.caller, called=self.is_called(readings))
+
+    def is_called(self, readings: dict[str, Any]) -> bool:
+        """Whether the engine calls OpenMP at all; otherwise its threads are its own."""
+        return bool(readings.get("openmp"))
 
 
-def own_binding(readings: dict[str, Any]) -> list[Check]:
-    """The native engine's library itself says who serves it."""
-    from cputrain.knobs.inforce import same
-
-    name = "OpenMP runtime that the native engine is bound to"
-    return [same(name, openmp.serving().path, readings.get("openmp"))]
-
-
-def gnu_in_force(caller: str = "torch", *, called: bool, root: Path = reading.ROOT) -> list[Check]:
+def gnu_in_force(caller: str, *, called: bool, root: Path = reading.ROOT) -> list[Check]:
     """No libiomp5 is mapped and, where `caller` calls OpenMP at all, it calls libgomp."""
     from cputrain.knobs.inforce import Check, same
 
@@ -67,16 +63,9 @@ def gnu_in_force(caller: str = "torch", *, called: bool, root: Path = reading.RO
     return checks
 
 
-def intel_in_force(asked: Path, caller: str = "torch") -> list[Check]:
-    """Parallel regions run in the file `asked`, and torch takes its thread count from there."""
+def intel_in_force(asked: Path, caller: str) -> Check:
+    """Parallel regions run in the file `asked`."""
     from cputrain.knobs.inforce import same
 
-    runtime = openmp.serving()
     name = f"OpenMP runtime that {caller} calls"
-    right = same(name, str(asked.resolve()), runtime.path)
-    if right.ok and caller == "torch":
-        import torch
-
-        follows = openmp.follows(runtime, torch.get_num_threads)
-        return [right, same(f"torch's thread count is {INTEL}'s", True, follows)]
-    return [right]
+    return same(name, str(asked.resolve()), openmp.serving().path)

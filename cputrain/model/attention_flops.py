@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from cputrain.experiment import Experiment
-from cputrain.model import native
+from cputrain.model import on_paper
 
 KEY_BLOCK = 512
 """Keys that torch's fused CPU kernel takes at a time (ATen/native/cpu/FlashAttentionKernel.cpp)."""
@@ -15,14 +15,14 @@ def pairs(experiment: Experiment) -> int:
     """(query, key) pairs that one head computes for one sequence, as executed.
 
     The formula of causal attention, T (T + 1) / 2, is what nobody executes: by hand all T^2 are,
-    and the fused kernel and the native engine skip keys by whole blocks only. Windows of W are
+    and the fused kernel and our own C skip keys by whole blocks only. Windows of W are
     folded: local attention is full attention over T / W blocks; with sliding attention the
     queries of a block meet its own keys and, but for the first block, those of the block before
     it under a mask, which skips nothing.
     """
     model, length = experiment.model, experiment.training.seq_len
-    if experiment.runtime.engine == "native":
-        return native.pairs(length)
+    if (own := on_paper.of(experiment).pairs(length)) is not None:
+        return own
     window = model.window or length
     skips = has_fused_kernel(experiment) and model.architecture != "bert"
     alone = _causal(window) if skips else window**2
@@ -32,14 +32,11 @@ def pairs(experiment: Experiment) -> int:
 
 
 def has_fused_kernel(experiment: Experiment) -> bool:
-    """Whether one kernel does all of attention: torch's, which ipex has too.
-
-    jax.nn.dot_product_attention is products, mask and softmax one by one on a CPU (jax 0.10.2).
-    """
+    """Whether one kernel does all of attention; an engine's sdpa need not be one."""
     runtime = experiment.runtime
     if runtime.attention_backend is None:
         raise ValueError("attention_backend = None: the experiment is not settled")
-    return runtime.attention_backend == "sdpa" and runtime.engine in ("torch", "ipex")
+    return runtime.attention_backend == "sdpa" and on_paper.of(experiment).fuses_attention
 
 
 def _causal(length: int) -> int:

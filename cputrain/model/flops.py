@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from cputrain.experiment import Experiment
-from cputrain.model import mixing
+from cputrain.model import mixing, on_paper
 from cputrain.model.products import INT8, runs
 from cputrain.model.shapes import weight_shapes
 
@@ -70,8 +70,7 @@ def _types(experiment: Experiment, name: str) -> tuple[str, str, str]:
     if name.startswith("h.") and name.endswith(".weight") and precision in INT8:
         forward, by_input, by_weight = ("int8" if is_int8 else usual for is_int8 in INT8[precision])
         return forward, by_input, by_weight
-    # XLA makes fp32 of bf16 factors that it turns before it multiplies them (jax 0.10.2).
-    return usual, usual, "fp32" if experiment.runtime.engine == "jax" else usual
+    return usual, usual, "fp32" if on_paper.of(experiment).turns_factors else usual
 
 
 def shares(experiment: Experiment) -> dict[str, float]:
@@ -100,12 +99,12 @@ def _mixing(experiment: Experiment) -> int:
 def _of_mixing(experiment: Experiment, work: int) -> dict[str, int]:
     """`work` of products of tokens with tokens by the type of number that is multiplied.
 
-    In JAX all factors are turned and fp32, but those of dot_product_attention's scores forward.
+    Where an engine turns factors all of them are fp32, but those of sdpa's scores forward.
     """
     kind = TYPES.get(experiment.training.precision, "fp32")
     if experiment.model.architecture == "ssm" or kind == "fp32":
         return {"fp32": work}
-    if experiment.runtime.engine != "jax":
+    if not on_paper.of(experiment).turns_factors:
         return {kind: work}
     model, training = experiment.model, experiment.training
     scores = 0

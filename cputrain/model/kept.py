@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
+from cputrain.model import on_paper
 from cputrain.model.attention_flops import has_fused_kernel, pairs
 from cputrain.model.mixing import COUNTS
 
@@ -42,7 +43,7 @@ def attention_numbers(experiment: Experiment) -> int:
     if not has_fused_kernel(experiment):
         found += tokens * (query + 2 * shared)
         # With dropout: the weights, the mask, and what it leaves of them.
-        each = 3 if model.dropout else 2 if experiment.runtime.engine == "jax" else 1
+        each = 3 if model.dropout else on_paper.of(experiment).kept_per_pair
         found += pair_numbers(experiment) * each
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 from cputrain.experiment.rules import WITH_ATTENTION
-from cputrain.model import native, shares
+from cputrain.model import on_paper, shares
 from cputrain.model.attention_flops import has_fused_kernel
 from cputrain.model.kept import block_numbers, pair_numbers
 from cputrain.model.shapes import n_params, n_trained, trained, weight_shapes
@@ -51,21 +51,6 @@ class Memory:
         return sum(dataclasses.astuple(self))
 
 
-FRAMEWORK = {
-    "torch": 360_000_000,
-    "numpy": 75_000_000,
-    "jax": 300_000_000,
-    "native": 75_000_000,
-    "ipex": 820_000_000,
-}
-"""Resident bytes of a worker with its imports, data and profiler, by engine."""
-COMPILER: dict[str | None, int] = {
-    "eager": 0,
-    "aot_eager": 80_000_000,
-    "inductor": 130_000_000,
-    "xla": 100_000_000,
-}
-"""Resident bytes more, by torch.compile's backend."""
 TORCHRUN = 240_000_000
 """Resident bytes of torchrun's own process."""
 TORCHAO = 50_000_000
@@ -89,7 +74,8 @@ def memory_bytes(experiment: Experiment) -> Memory:
         return Memory(**all_of_them)
     training, runtime = experiment.training, experiment.runtime
     trains = training.objective != "forward"
-    framework = FRAMEWORK[runtime.engine] + COMPILER[runtime.compile]
+    engine = on_paper.of(experiment)
+    framework = engine.framework_bytes + engine.compiler_bytes.get(runtime.compile or "", 0)
     framework += TORCHAO if training.precision.endswith("torchao") else 0
     copies = 2 if runtime.optimizer_kernel == "foreach" else 1
     return Memory(
@@ -140,15 +126,12 @@ def state_bytes(experiment: Experiment) -> int:
 def _activations(experiment: Experiment) -> int:
     """What is kept for the backward pass, and what is in use beside it at the peak."""
     model, training, runtime = experiment.model, experiment.training, experiment.runtime
+    if (own := on_paper.of(experiment).activation_bytes(experiment)) is not None:
+        return own
     tokens, width = training.batch_size * training.seq_len, model.n_embd
     kept, pairs = block_numbers(experiment), pair_numbers(experiment)
     attends = model.architecture in WITH_ATTENTION
     by_hand = attends and runtime.attention_backend == "manual"
-    if runtime.engine == "native":
-        return native.activation_numbers(experiment) * FLOAT
-    if runtime.engine == "numpy":
-        used = tokens * (model.vocab_size + 7 * width + model.hidden) + pairs
-        return (model.n_layer * kept + used) * FLOAT
     blocks = model.n_layer * kept
     if training.activation_checkpointing:
         # The block at hand twice: what its first pass freed is not all used again.
@@ -156,7 +139,7 @@ def _activations(experiment: Experiment) -> int:
     # Inside a block: the hidden layer and its gradients; by hand scores and theirs.
     gates = 2 if is_gated(model.activation) else 1
     used = tokens * 4 * (width + gates * model.hidden) if attends else kept // 2
-    used += (6 if runtime.engine == "jax" else 2) * pairs if by_hand else 0
+    used += on_paper.of(experiment).used_per_pair * pairs if by_hand else 0
     used *= 2 if training.precision in ROUNDED else 1
     size = {"bf16": 2.0, "mixed": 2.5}.get(training.precision, float(FLOAT))
     # Logits, their logarithms and gradients are float32 in every precision.
@@ -172,7 +155,7 @@ def _activations(experiment: Experiment) -> int:
 def _buffers(experiment: Experiment) -> int:
     """Masks and tables, which all blocks share."""
     model, length = experiment.model, experiment.training.seq_len
-    if model.architecture not in WITH_ATTENTION or experiment.runtime.engine == "native":
+    if model.architecture not in WITH_ATTENTION or not on_paper.of(experiment).has_buffers:
         return 0
     by_hand = not has_fused_kernel(experiment)
     window = model.window or length

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cputrain.experiment import Experiment
+from cputrain.model import on_paper
 from cputrain.model.shapes import trained
 
 INT8 = {
@@ -40,7 +41,8 @@ def runs(experiment: Experiment, name: str) -> Runs:
         training.fine_tuning == "lora" and name in lowest
     )
     again = name.startswith("h.") and training.activation_checkpointing
-    forward = 2 if again and not _is_left_out(experiment, name) else 1
+    left_out = again and on_paper.of(experiment).leaves_out(experiment, name)
+    forward = 2 if again and not left_out else 1
     return Runs(forward, int(reached), int(name in trained(experiment)))
 
 
@@ -53,19 +55,6 @@ LAST = {
 """Last layer of a block that ends in it and an addition, which keeps nothing."""
 
 
-def _is_left_out(experiment: Experiment, name: str) -> bool:
-    """Whether recomputing stops before this layer, as nothing is kept of what follows it.
-
-    torch.utils.checkpoint stops once it has every tensor that the backward pass asks for. XLA
-    leaves out whatever no result needs.
-    """
-    if experiment.runtime.engine == "jax":
-        return name.endswith("mlp.proj.weight")
-    # Dropout keeps its mask, an int8 layer what it has rounded itself; and oneDNN's layer is a
-    # function whose tensors are kept once it has run.
-    runtime, precision = experiment.runtime, experiment.training.precision
-    packed = runtime.auto_kernel_selection or precision == "bf16"  # by IPEX, for oneDNN
-    by_function = runtime.matmul_backend == "onednn" or (runtime.engine == "ipex" and packed)
-    if experiment.model.dropout or precision in INT8 or by_function:
-        return False
+def is_last(experiment: Experiment, name: str) -> bool:
+    """Whether a weight is that of the last layer of its block, which keeps nothing of its own."""
     return name.split(".", 2)[2] == LAST.get(experiment.model.architecture)

@@ -1,10 +1,10 @@
 """The words of a run of engines side by side. Standard library only."""
 
+from cputrain.engines.specs import FIRST as FIRST
+
 SUITE = "engines"
 """The folder of its run records, as a suite's name."""
 
-FIRST = "torch"
-"""What the others are compared with."""
 AGAIN = "torch again"
 """The same once more: what lies between the two is the noise of the run."""
 INDUCTOR = "torch inductor"

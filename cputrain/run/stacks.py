@@ -11,8 +11,9 @@ import platform
 import sys
 from pathlib import Path
 
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine import cpu, isa, reading
+from cputrain.machine import isa, reading
 
 MAIN, IPEX = "main", "ipex"
 ALL = (MAIN, IPEX)
@@ -22,13 +23,11 @@ CONFIGURATION = {MAIN: "asv.conf.json", IPEX: "asv.ipex.conf.json"}
 REQUIREMENTS = {MAIN: "requirements.txt", IPEX: "requirements-ipex.txt"}
 PYTHONS = ((3, 11), (3, 13))
 """First and last that both this project and IPEX 2.8's wheels are for."""
-BF16 = (("avx512bw", "avx512dq", "avx512vl"), ("avx_ne_convert",))
-"""What its oneDNN multiplies bf16 with: all of one of these (frontend.py of IPEX 2.8)."""
 
 
 def of(experiment: Experiment) -> str:
     """The environment that has the experiment's engine."""
-    return IPEX if experiment.runtime.engine == "ipex" else MAIN
+    return specs.of(experiment.runtime.engine).stack
 
 
 def running() -> str:
@@ -46,23 +45,16 @@ def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None
     if of(experiment) == here:
         return None
     if here == IPEX:
-        return "IPEX's environment runs engine = 'ipex' only"
+        names = [name for name in specs.NAMES if specs.of(name).stack == here]
+        return f"IPEX's environment runs engine = {specs.joined(tuple(map(repr, names)))} only"
     return "IPEX has an environment of its own: python3 bench.py run --ipex"
 
 
 def why_not(experiment: Experiment, root: Path = reading.ROOT) -> str | None:
     """Why this machine cannot run `experiment` in the environment that has its engine."""
-    if of(experiment) == MAIN:
-        return None
-    if (reason := why_no_ipex(root)) is not None:
+    if of(experiment) == IPEX and (reason := why_no_ipex(root)) is not None:
         return reason
-    if experiment.training.precision != "bf16":
-        return None
-    has = cpu.info(root, "flags").split()
-    if any(all(flag in has for flag in flags) for flags in BF16):
-        return None
-    needed = " or ".join(", ".join(flags) for flags in BF16)
-    return f"IPEX multiplies bf16 with {needed}, and this CPU has neither"
+    return specs.of(experiment.runtime.engine).why_not(experiment, root)
 
 
 def why_no_ipex(

@@ -6,10 +6,25 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.model import flops
+from cputrain.run import placement
 from cputrain.sweep import plan
-from cputrain.sweep.guess import guess_s
 
 BETWEEN_SUITES_S = 4.0
+ASSUMED_FLOPS = 60e9
+"""Rate of one core."""
+SLOWER = {
+    "bf16": 19.0, "mixed": 19.0, "q8": 10.0, "q8_torchao": 10.0, "q4": 1.2, "bitnet": 1.2,
+    "bitnet_torchao": 5.5, "lstm": 3.0, "ssm": 3.0, "O0": 15.0,
+}  # fmt: skip
+"""Step time over fp32's and gpt's at as many FLOPs, on a CPU without bf16 or int8 products; O0 is
+the native engine's level."""
+STEPS_AFTER_FIRST = 20
+"""Steps that follow a timed first one."""
+LOOKS = 4
+"""Micro-batches outside the clock: the loss before and after, a profiled pass, a proof."""
 
 
 class Durations:
@@ -43,3 +58,21 @@ class Durations:
     def is_guess(self) -> bool:
         """Whether this machine has run nothing yet."""
         return not self._known
+
+
+def guess_s(experiment: Experiment) -> float:
+    """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
+    placed = placement.place(experiment)
+    runtime, training, budget = experiment.runtime, experiment.training, experiment.budget
+    micro = flops.flops_per_step(experiment).total / ASSUMED_FLOPS / training.grad_accum
+    micro *= SLOWER.get(training.precision, 1.0) * SLOWER.get(experiment.model.architecture, 1.0)
+    micro *= SLOWER.get(runtime.cc_level, 1.0)
+    micro /= min(placed.threads, len(placed.cpus))
+    step = micro * (budget.micro_batches or training.grad_accum)
+    engine = specs.of(runtime.engine)
+    start = engine.start_s + engine.compile_s.get(runtime.compile or "", 0.0)
+    if runtime.jit_state != "steady":  # a warm start needs a cold one before it
+        return start * (2 if runtime.jit_state == "warm" else 1) + STEPS_AFTER_FIRST * step
+    warm_up = min(budget.warm_up_steps * step, max(budget.warm_up_s, 2 * step))
+    timed = budget.steps * budget.samples * step
+    return start + step + warm_up + timed + LOOKS * micro

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cputrain import atomic, paths
-from cputrain.engines.native_ import ahead
+from cputrain.engines import ahead
 from cputrain.errors import UsageError
 from cputrain.machine import facts, measure, peak, topology
 from cputrain.machine import measurements as machine_record

@@ -93,8 +93,7 @@ class Job:
         """Import the engine, open the data, build the model."""
         inforce.require([inforce.launch_mask(self.cpus, LAUNCH_MASK)])
         experiment = self.experiment
-        if experiment.runtime.engine == "native":
-            self.build_native()
+        self.build_library()
         with self.phase("import_s", "importing the engine"):
             from cputrain import engines
 
@@ -131,13 +130,12 @@ class Job:
         """What trains the engine on the data."""
         return Stepper(self.experiment, self.engine, self.feed)
 
-    def build_native(self) -> None:
-        """Build the native engine's library where nobody did so before."""
-        from cputrain.engines.native_ import library_build
-
-        if not library_build.place(self.experiment).exists():
-            with self.phase("native_build_s", "building the native engine"):
-                library_build.library(self.experiment)
+    def build_library(self) -> None:
+        """Build what the engine needs built, where nobody did so before."""
+        name = self.experiment.runtime.engine
+        if specs.of(name).missing(self.experiment) is not None:
+            with self.phase(f"{name}_build_s", f"building the {name} engine"):
+                specs.of(name).build(self.experiment)
 
     def warm_up(self) -> dict[str, Any]:
         """The first step, then more until their time is steady; then what is in force."""
@@ -165,7 +163,7 @@ class Job:
             inforce.launch_mask(self.cpus, LAUNCH_MASK),
             inforce.thread_masks(self.cpus),
             *inforce.preloads(settings.preload(experiment)),
-            *inforce.threads(experiment.runtime.engine, asked, readings),
+            *specs.of(experiment.runtime.engine).threads(asked, readings),
             *settings.checks(experiment, self.placement, readings),
             *executed.checks(experiment, self.evidence),
         ]

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import noise, threads
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 COMMUNICATING = ("gloo_", "pt_gloo_")
 """How the names of gloo's threads begin: one that moves bytes, two that sum them."""
-DISPATCHING = {"jax": 1}
-"""Threads of an engine beside those that compute: XLA's hands out work, and computes in turns."""
 DISTURBED_SHARE = 0.05
 """Run-queue delay, or what others used, over wall time from which training counts as disturbed."""
 
@@ -38,7 +37,7 @@ class Watch:
         system = experiment.system
         self._exactly = any((system.threads, system.cores, system.intra_op_threads))
         self._placement, self._feed = placement, feed
-        self._engine = experiment.runtime.engine
+        self._spec = specs.of(experiment.runtime.engine)
         self._worked = threads.cpu_time_by_thread()
         self._noise = noise.read(cpus=placement.cpus)
 
@@ -59,8 +58,10 @@ class Watch:
         if talking:
             found["communication_cpu_s"] = talked_s
         computing = {id: ns for id, ns in after.items() if id not in talking | loading}
-        busy = self._busy(computing, found["wall_s"])
-        working = placement.threads + len(loading) + DISPATCHING.get(self._engine, 0)
+        busy = self._spec.busy(
+            placement.threads, before, computing, found["wall_s"], exactly=self._exactly
+        )
+        working = placement.threads + len(loading) + self._spec.dispatching
         if working <= len(placement.cpus):
             lost_s = self._waited_s(now, talking) - talked_s
         else:
@@ -69,13 +70,6 @@ class Watch:
         disturbed = lost_s > DISTURBED_SHARE * found["wall_s"]
         found["disturbed"] = disturbed or bool(found["throttled_s"])
         return found, busy
-
-    def _busy(self, computing: dict[int, int], wall_s: float) -> inforce.Check:
-        asked, before = self._placement.threads, self._worked
-        if self._engine != "jax":
-            return inforce.busy_threads(asked, before, computing, exactly=self._exactly)
-        pool = threads.named(threads.XLA_POOL)
-        return inforce.busy_pool(asked, before, computing, pool, wall_s, exactly=self._exactly)
 
     def _waited_s(self, now: noise.Snapshot, talking: set[int]) -> float:
         """Seconds that threads were ready to run and did not; 0 where the kernel is silent."""

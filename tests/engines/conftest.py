@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain.data.batches import IGNORE, Batch
-from cputrain.experiment import Experiment
 from cputrain.machine import compilers
 
-SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 """Small, and with no two sizes alike but where they must be."""
 
 

@@ -1,9 +1,9 @@
 """That what an engine really executed is held against what was asked."""
 
 import pytest
+from settled import settled
 
 from cputrain.engines import executed
-from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import NotInForce, require
 
 FLASH = {
@@ -14,8 +14,8 @@ HONEST = {"ops": FLASH, "optimizer_kernel": "fused", "checkpointed": False, "pre
 
 
 def test_what_was_asked_and_executed_passes():
-    require(executed.checks(Experiment(), HONEST))
-    assert executed.checks(Experiment().but(engine="numpy", attention_backend="manual"), {}) == []
+    require(executed.checks(settled(), HONEST))
+    assert executed.checks(settled(engine="numpy", attention_backend="manual"), {}) == []
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_what_was_asked_and_executed_passes():
 )
 def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
     with pytest.raises(NotInForce, match=named):
-        require(executed.checks(Experiment().but(**changes), HONEST | evidence))
+        require(executed.checks(settled(**changes), HONEST | evidence))
 
 
 COMPILED = HONEST | {
@@ -75,18 +75,18 @@ COMPILED = HONEST | {
     ],
 )
 def test_a_compiler_that_did_something_else_is_named(changes, evidence, named):
-    asked = Experiment().but(compile="inductor")
+    asked = settled(compile="inductor")
     require(executed.checks(asked, COMPILED))
     with pytest.raises(NotInForce, match=named):
         require(executed.checks(asked.but(**changes), COMPILED | evidence))
 
 
 def test_models_without_attention_need_no_attention_kernel():
-    require(executed.checks(Experiment().but(architecture="ssm"), HONEST | {"ops": {}}))
+    require(executed.checks(settled(architecture="ssm"), HONEST | {"ops": {}}))
 
 
 def test_an_lstm_needs_its_fused_kernel():
-    lstm = Experiment().but(architecture="lstm")
+    lstm = settled(architecture="lstm")
     require(executed.checks(lstm, HONEST | {"ops": {"aten::mkldnn_rnn_layer": 4}}))
     with pytest.raises(NotInForce, match="LSTM"):
         require(executed.checks(lstm, HONEST))

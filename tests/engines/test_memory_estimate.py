@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.machine import compilers
 from cputrain.model.memory import memory_bytes
 
@@ -61,7 +61,7 @@ def test_estimate_is_near_the_peak(changes):
         pytest.skip("gcc is not installed")
     if "engine" not in changes:
         pytest.importorskip("torch")
-    experiment = Experiment().but(**changes)
+    experiment = settled(**changes)
     words = [sys.executable, "-c", CHILD, json.dumps(experiment.to_json())]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
     estimate = memory_bytes(experiment).total

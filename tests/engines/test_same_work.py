@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.engines.numpy_.adamw import AdamW
-from cputrain.experiment import Experiment
 from cputrain.experiment.activations import ACTIVATIONS
 from cputrain.model import initial
 from cputrain.model.shapes import weight_shapes
@@ -59,7 +59,7 @@ def gradients_agree(found, expected, most=1e-4):
 @pytest.mark.parametrize("attention", ["sdpa", "manual"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gradients_and_losses_agree(shape, attention, batch_of):
-    experiment = Experiment().but(**SHAPES[shape])
+    experiment = settled(**SHAPES[shape])
     mine, reference = pair(experiment, attention)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(10)]
@@ -74,7 +74,7 @@ def test_gradients_and_losses_agree(shape, attention, batch_of):
 @pytest.mark.parametrize("attention", ["sdpa", "manual"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants_agree(variant, attention, batch_of):
-    experiment = Experiment().but(**{**SMALL, **VARIANTS[variant]})
+    experiment = settled(**{**SMALL, **VARIANTS[variant]})
     mine, reference = pair(experiment, attention)
     batches = [batch_of(experiment, seed=i) for i in range(5)]
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]))
@@ -85,7 +85,7 @@ def test_variants_agree(variant, attention, batch_of):
 
 @pytest.mark.parametrize("many", [2, 5])
 def test_accumulated_steps_agree(many, batch_of):
-    experiment = Experiment().but(**{**SMALL, "batch_size": 1}, grad_accum=many)
+    experiment = settled(**{**SMALL, "batch_size": 1}, grad_accum=many)
     mine, reference = pair(experiment, "sdpa")
     for step in range(3):
         batches = [batch_of(experiment, seed=step * many + i, ignored=i) for i in range(many)]
@@ -111,7 +111,7 @@ def test_weights_agree_after_steps(small, batch_of):
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
 def test_adamw_is_torchs_fused(weight_decay):
-    training = Experiment().but(weight_decay=weight_decay).training
+    training = settled(weight_decay=weight_decay).training
     rng = np.random.default_rng(0)
     mine = rng.standard_normal(70_001, np.float32)
     parameter = torch.nn.Parameter(torch.from_numpy(mine.copy()))

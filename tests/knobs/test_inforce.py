@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from cputrain.engines import specs
 from cputrain.knobs import inforce
 
 MASK = sorted(os.sched_getaffinity(0))
@@ -84,14 +85,14 @@ def test_a_preload_that_is_not_mapped_is_found(tmp_path):
     ],
 )
 def test_a_thread_count_not_in_force_is_found(engine, readings):
-    (check,) = inforce.threads(engine, 2, readings)
+    (check,) = specs.of(engine).threads(2, readings)
     fails(check)
 
 
 def test_the_threads_of_the_library_that_multiplies_are_the_ones_that_count():
     pools = [{"user_api": "blas", "num_threads": n} for n in (1, 2)]
     blas = {"path": "/lib/libmkl_rt.so", "threads": 2}
-    inforce.require(inforce.threads("numpy", 2, {"threadpools": pools, "blas": blas}))
+    inforce.require(specs.of("numpy").threads(2, {"threadpools": pools, "blas": blas}))
 
 
 def test_threads_that_did_not_work_are_found():

@@ -6,9 +6,9 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from settled import settled
 
 from cputrain.engines import settings
-from cputrain.experiment import Experiment
 from cputrain.experiment.system import AFFINITIES, System
 from cputrain.knobs import affinity
 from cputrain.knobs.inforce import NotInForce, require
@@ -173,12 +173,12 @@ def test_a_kernel_that_does_not_say_shows_no_kind():
 
 
 def test_this_machine_has_one_per_core_and_the_worker_shows_it():
-    experiment = Experiment().but(affinity="one_per_core")
+    experiment = settled(affinity="one_per_core")
     placed = placement.place(experiment)
     assert set(placed.cpus) <= os.sched_getaffinity(0)
     assert placed.physical_cores == placed.threads == len(placed.cpus)
     require(affinity.CpuAffinity().checks(experiment, placed, {}))
-    assert affinity.CpuAffinity().checks(Experiment(), placed, {}) == []
+    assert affinity.CpuAffinity().checks(settled(), placed, {}) == []
     assert settings.environment(experiment, placed) == {}
 
 
@@ -190,7 +190,7 @@ TELL = (
 
 
 def test_the_mask_is_that_of_a_real_process():
-    experiment = Experiment().but(affinity="one_per_core")
+    experiment = settled(affinity="one_per_core")
     worker = launch.Worker(experiment, {}, command=(sys.executable, "-c", TELL))
     try:
         assert tuple(worker.ready()["cpus"]) == placement.place(experiment).cpus

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 from cputrain import paths
 from cputrain.engines import settings
-from cputrain.experiment import Experiment
 from cputrain.knobs.allocator import PRELOADED, Allocator, tunables
 from cputrain.machine import libraries, malloc
 from cputrain.machine.mask import Placement
@@ -49,7 +49,7 @@ def checks(allocator, python=sys.executable, **env):
 
 def started(allocator, python=sys.executable):
     """The checks in a process started as the launcher does."""
-    experiment = Experiment().but(allocator=allocator)
+    experiment = settled(allocator=allocator)
     env = KNOB.environment(experiment, PLACE)
     env["LD_PRELOAD"] = ":".join(KNOB.preload(experiment))
     env[libraries.VARIABLE] = libraries.settled()
@@ -115,7 +115,7 @@ def test_glibc_under_another_name_is_caught():
     assert not check["ok"]
 
 
-THRESHOLDS = KNOB.environment(Experiment().but(allocator="glibc_thresholds"), PLACE)
+THRESHOLDS = KNOB.environment(settled(allocator="glibc_thresholds"), PLACE)
 
 
 @pytest.mark.parametrize("value", ["", "glibc.malloc.mmap_threshold=33554432"])
@@ -140,7 +140,7 @@ def test_thresholds_that_are_set_and_have_no_effect_are_caught():
 def test_tunables_joined_with_others_are_found(tmp_path):
     """As glibc leaves them in that memory, and as it was handed them."""
     joined = settings.environment(
-        Experiment().but(allocator="glibc_thresholds", huge_pages="madvise"), PLACE
+        settled(allocator="glibc_thresholds", huge_pages="madvise"), PLACE
     )["GLIBC_TUNABLES"]
     assert "hugetlb" in joined and THRESHOLDS["GLIBC_TUNABLES"] in joined
     environ = tmp_path / "environ"
@@ -160,19 +160,19 @@ def test_what_is_not_installed_is_a_reason_and_what_asv_brings_is_none(monkeypat
     monkeypatch.setattr(libraries, "find", missing)
     monkeypatch.setattr(libraries, "in_stack", lambda: True)
     for allocator in PRELOADED:
-        reason = KNOB.why_not(Experiment().but(allocator=allocator))
+        reason = KNOB.why_not(settled(allocator=allocator))
         assert reason == f"{allocator} is not installed: apt install it"
-    assert KNOB.why_not(Experiment()) is None
-    assert KNOB.why_not(Experiment().but(allocator="glibc_thresholds")) is None
+    assert KNOB.why_not(settled()) is None
+    assert KNOB.why_not(settled(allocator="glibc_thresholds")) is None
     monkeypatch.setattr(libraries, "in_stack", lambda: False)
-    assert KNOB.why_not(Experiment().but(allocator="mimalloc")) is None
+    assert KNOB.why_not(settled(allocator="mimalloc")) is None
 
 
 def test_another_c_library_has_no_thresholds(monkeypatch):
     monkeypatch.setattr(os, "confstr", lambda _: None)
-    assert "not glibc" in KNOB.why_not(Experiment().but(allocator="glibc_thresholds"))
+    assert "not glibc" in KNOB.why_not(settled(allocator="glibc_thresholds"))
 
 
 def test_the_default_sets_nothing():
-    assert KNOB.environment(Experiment(), PLACE) == {}
-    assert KNOB.preload(Experiment()) == ()
+    assert KNOB.environment(settled(), PLACE) == {}
+    assert KNOB.preload(settled()) == ()

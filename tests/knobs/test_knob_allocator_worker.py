@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 pytest.importorskip("torch")
 
-from cputrain.experiment import Experiment
+
 from cputrain.experiment.system import ALLOCATORS
 from cputrain.knobs.allocator import PRELOADED, Allocator
 from cputrain.machine import libraries
@@ -16,9 +17,7 @@ from cputrain.run import launch
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
-TINY = Experiment().but(
-    n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, warm_up_steps=4, threads=1
-)
+TINY = settled(n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, warm_up_steps=4, threads=1)
 
 
 def run(allocator):

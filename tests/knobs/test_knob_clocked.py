@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 from made_cpufreq import NO_TURBO, everything, laptop, like_this, policy, virtual
+from settled import settled
 
-from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment import ExperimentError
 from cputrain.knobs import clocked
 from cputrain.machine import clock
 from cputrain.machine.controls.files import Files
@@ -26,7 +27,7 @@ def made(tmp_path, monkeypatch):
 
 
 def experiment(**changes):
-    return Experiment().but(**changes)
+    return settled(**changes)
 
 
 def failed(changes):
@@ -70,8 +71,8 @@ def test_reasons_come_in_the_order_in_which_they_can_be_mended(made, monkeypatch
 
 def test_what_is_so_already_needs_no_leave(made):
     assert KNOB.why_not(experiment(governor="powersave", turbo="on")) is None
-    assert KNOB.why_not(Experiment()) is None
-    assert KNOB.checks(Experiment(), placement.place(Experiment()), {}) == []
+    assert KNOB.why_not(settled()) is None
+    assert KNOB.checks(settled(), placement.place(settled()), {}) == []
 
 
 def test_a_machine_without_cpufreq_says_so(tmp_path, monkeypatch):
@@ -87,7 +88,7 @@ def test_the_worker_is_told_of_a_made_tree_only_where_it_reads_it(made):
     asked = experiment(turbo="off")
     placed = placement.place(asked)
     assert KNOB.environment(asked, placed) == {"CPUTRAIN_MACHINE_ROOT": str(made.root)}
-    assert KNOB.environment(Experiment(), placed) == {}
+    assert KNOB.environment(settled(), placed) == {}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_the_worker_is_told_of_a_made_tree_only_where_it_reads_it(made):
 def test_a_setting_that_is_not_in_force_is_caught_on_a_single_cpu(
     made, changes, file, value, named
 ):
-    cpus = placement.place(Experiment()).cpus
+    cpus = placement.place(settled()).cpus
     if "frequency_ghz" in changes:
         asked = changes["frequency_ghz"]
         Frequency(made, cpus).write(asked if isinstance(asked, str) else f"{asked:g}")

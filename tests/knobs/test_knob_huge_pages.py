@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 from cputrain import paths
-from cputrain.experiment import Experiment
 from cputrain.knobs import huge_pages
 from cputrain.knobs.inforce import Check, NotInForce, require
 from cputrain.machine import pages, reading
@@ -110,7 +110,7 @@ input()
 def told(asked, applied, kind="malloc", **changes):
     """The checks of `asked` in a real process that was started with `applied`."""
     command = (sys.executable, "-c", TELL, kind, asked)
-    experiment = Experiment().but(huge_pages=applied, **changes)
+    experiment = settled(huge_pages=applied, **changes)
     worker = launch.Worker(experiment, {}, command=command)
     try:
         return [Check(**check) for check in worker.ready()["checks"]]
@@ -168,7 +168,7 @@ def test_the_probe_leaves_nothing_behind():
 
 def test_this_process_is_not_changed_by_a_child_s_setting():
     code = "from cputrain.knobs import huge_pages; print(huge_pages.disabled())"
-    call = huge_pages.HugePages().before_exec(Experiment().but(huge_pages="never"))
+    call = huge_pages.HugePages().before_exec(settled(huge_pages="never"))
     env = {**os.environ, "PYTHONPATH": str(paths.PROJECT)}
     before = huge_pages.disabled()
     child = subprocess.run(

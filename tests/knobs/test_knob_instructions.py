@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.knobs import instructions
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.knobs.instructions import CAPS, SILENT, Instructions
@@ -29,7 +29,7 @@ has_avx2 = pytest.mark.skipif(isa.why_not("avx2") is not None, reason=str(isa.wh
 
 
 def asking(level, **changes):
-    return Experiment().but(instruction_set=level, **changes)
+    return settled(instruction_set=level, **changes)
 
 
 def said_by(code, level):

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 from benchmarks.system import MatmulBackend
-from cputrain.engines import settings
-from cputrain.experiment import Experiment
+from cputrain.engines import settings, specs
+from cputrain.engines.torch_.knobs import matmul as torch_matmul
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import libraries
@@ -18,14 +19,20 @@ from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
-NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+NUMPY = settled(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")
-KNOB = matmul.Matmul()
 SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 4, "samples": 1, "warm_up_steps": 4}
 
 
+def of(experiment):
+    """The setting as the experiment's engine has it."""
+    return next(
+        knob for knob in settings.knobs(experiment) if type(knob).__name__.endswith("Matmul")
+    )
+
+
 def env_of(experiment):
-    return KNOB.environment(experiment, placement.place(experiment))
+    return of(experiment).environment(experiment, placement.place(experiment))
 
 
 @pytest.fixture
@@ -40,10 +47,10 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def test_by_default_nothing_is_asked_told_or_checked():
-    for experiment in (Experiment(), NUMPY):
-        assert KNOB.why_not(experiment) is None
+    for experiment in (settled(), NUMPY):
+        assert of(experiment).why_not(experiment) is None
         assert env_of(experiment) == {}
-        assert KNOB.checks(experiment, placement.place(experiment), {}) == []
+        assert of(experiment).checks(experiment, placement.place(experiment), {}) == []
 
 
 @pytest.mark.parametrize("name", ["openblas", "mkl", "onednn"])
@@ -55,7 +62,7 @@ def test_numpy_is_told_where_its_library_is(name, stand_in):
     env = placement.environment(asked, placement.place(asked))
     assert env.items() >= expected.items()
     if platform.machine() in matmul.X86 or name != "mkl":
-        assert KNOB.why_not(asked) is None
+        assert of(asked).why_not(asked) is None
 
 
 @pytest.mark.parametrize("name", ["openblas", "mkl"])
@@ -73,7 +80,7 @@ def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch)
     path = str(stand_in.resolve())
     pool = {"filepath": path, "threading_layer": "sequential"}
     right = {"blas": {"path": path, "threads": 1}, "threadpools": [pool]}
-    require(KNOB.checks(asked, None, right))
+    require(of(asked).checks(asked, None, right))
     lies = (
         {"blas": {"path": path, "threads": 2}},
         {"blas": None},
@@ -82,14 +89,14 @@ def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch)
     )
     for lie in lies:
         with pytest.raises(NotInForce, match=r"asked for .*, found "):
-            require(KNOB.checks(asked, None, right | lie))
+            require(of(asked).checks(asked, None, right | lie))
 
 
 def test_torch_has_its_libraries_built_in():
     for name in ("mkl", "onednn"):
-        asked = Experiment().but(matmul_backend=name)
+        asked = settled(matmul_backend=name)
         assert env_of(asked) == {}
-        assert KNOB.checks(asked, placement.place(asked), {}) == []
+        assert of(asked).checks(asked, placement.place(asked), {}) == []
 
 
 def test_a_library_that_is_missing_is_one_line(monkeypatch):
@@ -103,8 +110,8 @@ def test_a_library_that_is_missing_is_one_line(monkeypatch):
 @pytest.mark.parametrize("engine", ["torch", "numpy"])
 def test_mkl_on_another_machine_is_one_line(engine, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    asked = (NUMPY if engine == "numpy" else Experiment()).but(matmul_backend="mkl")
-    assert KNOB.why_not(asked) == "MKL is for x86 processors only, and this is aarch64"
+    asked = (NUMPY if engine == "numpy" else settled()).but(matmul_backend="mkl")
+    assert of(asked).why_not(asked) == "MKL is for x86 processors only, and this is aarch64"
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -113,22 +120,22 @@ def test_a_torch_without_a_way_to_onednn_is_one_line(there, tmp_path, monkeypatc
     package.mkdir()
     (package / "__init__.py").touch()
     text = "@register_meta(torch.ops.mkldnn._linear_pointwise.default)" if there else ""
-    (package / matmul.MENTIONED).write_text(text)
+    (package / torch_matmul.MENTIONED).write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     importlib.machinery.PathFinder.invalidate_caches()
-    matmul._why_not_onednn.cache_clear()
+    torch_matmul.why_no_onednn.cache_clear()
     try:
-        reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+        reason = of(settled(matmul_backend="onednn")).why_not(settled(matmul_backend="onednn"))
     finally:
-        matmul._why_not_onednn.cache_clear()
+        torch_matmul.why_no_onednn.cache_clear()
     assert (reason is None) == there
     assert there or "_linear_pointwise" in reason
 
 
 def test_the_torch_that_is_here_is_recognized():
     torch = pytest.importorskip("torch")
-    reason = KNOB.why_not(Experiment().but(matmul_backend="onednn"))
+    reason = of(settled(matmul_backend="onednn")).why_not(settled(matmul_backend="onednn"))
     assert (reason is None) == hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
@@ -137,13 +144,13 @@ def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch
     place = placement.place(asked)
     monkeypatch.setenv(matmul.VARIABLE, str(stand_in))
     right = {"path": str(stand_in.resolve()), "threads": place.threads, "threading": "gnu"}
-    require(KNOB.checks(asked, place, {"blas": right}))
+    require(of(asked).checks(asked, place, {"blas": right}))
     lies = ({"path": "/usr/lib/libblas.so"}, {"threading": "tbb"}, {"path": None})
     for lie in lies:
         with pytest.raises(NotInForce, match=r"asked for .*, found "):
-            require(KNOB.checks(asked, place, {"blas": right | lie}))
+            require(of(asked).checks(asked, place, {"blas": right | lie}))
     with pytest.raises(NotInForce):
-        require(KNOB.checks(asked, place, {}))
+        require(of(asked).checks(asked, place, {}))
 
 
 def sampled(experiment):
@@ -189,4 +196,4 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):
 
 
 def test_the_baseline_is_one_of_the_values():
-    assert MatmulBackend().experiment("torch-mkl") == MatmulBackend.base()
+    assert MatmulBackend().experiment("torch-mkl") == specs.settle(MatmulBackend.base())

@@ -3,8 +3,8 @@
 import os
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.knobs import numa
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine.topology import memory_nodes
@@ -155,6 +155,6 @@ def test_what_numactl_may_not_do_is_a_reason(two_nodes, monkeypatch, tmp_path):
 
 
 def test_the_default_asks_for_nothing():
-    experiment = Experiment()
+    experiment = settled()
     assert numa.Numa().why_not(experiment) is None
     assert numa.Numa().command(experiment, placement.place(experiment)) == ()

@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
 from cputrain.engines import settings
-from cputrain.experiment import Experiment
 from cputrain.experiment.system import NUMA_POLICIES
 from cputrain.knobs import numa
 from cputrain.knobs.inforce import Check, NotInForce, require
@@ -45,7 +45,7 @@ input()
 def told(asked, applied):
     """The checks of `asked` in a real process that was started under `applied`."""
     command = (sys.executable, "-c", TELL, asked)
-    worker = launch.Worker(Experiment().but(numa_policy=applied), {}, command=command)
+    worker = launch.Worker(settled(numa_policy=applied), {}, command=command)
     try:
         answer = worker.ready()
     finally:
@@ -71,7 +71,7 @@ def test_a_real_process_is_under_its_policy_and_under_no_other(policy):
 
 def test_numactl_comes_before_the_interpreter():
     needs_numactl()
-    experiment = Experiment().but(numa_policy="interleave")
+    experiment = settled(numa_policy="interleave")
     nodes = ",".join(map(str, memory_nodes()))
     words = settings.command(experiment, placement.place(experiment))
     assert words == (shutil.which("numactl"), f"--interleave={nodes}")

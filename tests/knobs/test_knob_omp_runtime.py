@@ -1,9 +1,9 @@
 """The OpenMP library: the one that torch calls, not the one that is merely mapped."""
 
 import pytest
+from settled import settled
 
 from cputrain import paths
-from cputrain.experiment import Experiment
 from cputrain.knobs.omp_runtime import OmpRuntime, gnu_in_force
 from cputrain.machine import libraries
 
@@ -20,15 +20,15 @@ def intel():
 
 
 def test_nothing_is_preloaded_by_default(intel):
-    assert OmpRuntime().preload(Experiment()) == ()
-    assert OmpRuntime().why_not(Experiment()) is None
-    assert OmpRuntime().preload(Experiment().but(omp_runtime="libiomp5")) == (str(intel),)
+    assert OmpRuntime().preload(settled()) == ()
+    assert OmpRuntime().why_not(settled()) is None
+    assert OmpRuntime().preload(settled(omp_runtime="libiomp5")) == (str(intel),)
 
 
 def test_a_library_that_is_not_there_is_a_reason_to_skip(monkeypatch):
     monkeypatch.setenv("CPUTRAIN_LIBRARIES", "libiomp5=/nowhere/libiomp5.so")
     monkeypatch.setattr(libraries, "expected", lambda name: False)
-    reason = OmpRuntime().why_not(Experiment().but(omp_runtime="libiomp5"))
+    reason = OmpRuntime().why_not(settled(omp_runtime="libiomp5"))
     assert "/nowhere/libiomp5.so" in reason and "\n" not in reason
 
 
@@ -36,9 +36,9 @@ def test_a_mapped_libiomp5_is_found_where_libgomp_is_asked(tmp_path):
     maps = tmp_path / "proc/self/maps"
     maps.parent.mkdir(parents=True)
     maps.write_text("7f-80 r-xp 0 fe:00 1 /env/lib/libgomp.so.1\n")
-    assert all(check.ok for check in gnu_in_force(called=False, root=tmp_path))
+    assert all(check.ok for check in gnu_in_force("torch", called=False, root=tmp_path))
     maps.write_text("7f-80 r-xp 0 fe:00 1 /env/lib/libiomp5.so\n")
-    assert not any(check.ok for check in gnu_in_force(called=False, root=tmp_path))
+    assert not any(check.ok for check in gnu_in_force("torch", called=False, root=tmp_path))
 
 
 def test_torch_s_own_runtime_is_found_where_libiomp5_is_asked(intel):

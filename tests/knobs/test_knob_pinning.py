@@ -3,8 +3,8 @@
 import os
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.knobs.pinning import Pinning, assigned, places
 from cputrain.machine.mask import Placement
 from cputrain.machine.topology import Cpu, Topology
@@ -44,7 +44,7 @@ TWO = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
 
 
 def environment(runtime, pinning, threads, cpus):
-    experiment = Experiment().but(pinning=pinning, omp_runtime=runtime)
+    experiment = settled(pinning=pinning, omp_runtime=runtime)
     return Pinning().environment(experiment, Placement(cpus, len(cpus), threads, threads))
 
 
@@ -66,7 +66,7 @@ def test_each_runtime_is_told_in_its_own_words():
 
 
 def test_more_threads_than_cpus_are_skipped_with_the_reason():
-    over = Experiment().but(threads=len(ALLOWED) + 1)
+    over = settled(threads=len(ALLOWED) + 1)
     for pinning in ("close", "spread", "explicit"):
         reason = Pinning().why_not(over.but(pinning=pinning))
         assert reason.startswith("pinning needs a CPU for each thread: ")

@@ -1,8 +1,8 @@
 """The wait policy: what the runtime was told at its start, and only what it reads, counts."""
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.knobs.waiting import Waiting, in_force, started_with, variables
 from cputrain.machine import libraries
 from cputrain.machine.openmp import Runtime
@@ -26,7 +26,7 @@ def test_each_policy_is_a_variable_of_the_runtime():
     assert variables("passive", "libgomp") == {"OMP_WAIT_POLICY": "passive"}
     assert variables("spin_0", "libgomp") == {"GOMP_SPINCOUNT": "0"}
     assert variables("spin_0", "libiomp5") == {"KMP_BLOCKTIME": "0"}
-    experiment = Experiment().but(wait_policy="spin_0", omp_runtime="libiomp5")
+    experiment = settled(wait_policy="spin_0", omp_runtime="libiomp5")
     assert Waiting().environment(experiment, None) == {"KMP_BLOCKTIME": "0"}
 
 

@@ -5,13 +5,13 @@ import sys
 
 import numpy as np
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model import flops, gmlp, initial, lstm, moe, shapes, ssm
 from cputrain.model.shapes import n_params
 from cputrain.model.widths import gpt_block, nearest
 
-BASE = Experiment()
+BASE = settled()
 ARCHITECTURES = {
     "gpt": BASE,
     "llama": BASE.but(architecture="llama", activation="swiglu"),

@@ -2,11 +2,11 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model import flops, shapes
 
-BASE = Experiment()
+BASE = settled()
 
 
 def test_needs_the_standard_library_only():

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain.data.batches import IGNORE, Batch
-from cputrain.experiment import Experiment
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.model.flops import flops_per_step
 from cputrain.model.initial import initial_weights
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count  # noqa: E402
 
-SMALL = Experiment().but(
+SMALL = settled(
     n_layer=2, n_embd=32, n_head=4, seq_len=64, batch_size=3, attention_backend="manual"
 )
 BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model import initial, shapes
 
-BASE = Experiment()
+BASE = settled()
 
 
 def test_shapes_and_order():

@@ -1,11 +1,11 @@
 """The parts of the estimated memory, by hand; `engines/test_memory_estimate` has the sums."""
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model import memory, shapes
 
-BASE = Experiment()
+BASE = settled()
 MOMENTS = {"adamw": 2, "lion": 1, "sgd": 0}
 
 

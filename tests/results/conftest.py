@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from made_project import Project, failure
-
-from cputrain.experiment import Experiment
+from settled import settled
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def project(tmp_path: Path) -> Project:
 @pytest.fixture
 def sweep(project: Project) -> Project:
     """A whole sweep: A/A, five lengths of which one died, cores of which some are not there."""
-    usual = Experiment()
+    usual = settled()
     project.suite("Baseline", "copy", ("A", "B", "C", "D", "E", "F"))
     project.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048))
     project.suite("CoreCount", "cores", (1, 2, 4, 8, "all"))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from made_project import failure, worker
+from settled import settled
 
 from cputrain.experiment import Experiment
 from cputrain.results.rows import CellResult
 
-SHAPES = {"Framework": Experiment(), "FrameworkLarger": Experiment().but(n_embd=512, n_head=8)}
+SHAPES = {"Framework": settled(), "FrameworkLarger": settled(n_embd=512, n_head=8)}
 COMMIT = "c" * 40
 SEED = 77
 

@@ -14,6 +14,7 @@ from asv.machine import Machine
 from asv.results import Results
 from asv.runner import BenchmarkResult
 from asv.util import write_json as asv_json
+from settled import settled
 
 from cputrain import paths
 from cputrain.atomic import write_json
@@ -125,7 +126,7 @@ class Project:
     ) -> list[dict[str, Any]]:  # fmt: skip
         """A cell that went well, in both; its workers."""
         made = [
-            worker(experiment or Experiment(), steps(step_s, self.rng), mode=mode, **others)
+            worker(experiment or settled(), steps(step_s, self.rng), mode=mode, **others)
             for _ in range(workers)
         ]
         self.record(suite, value, made, machine=machine, mode=mode)

@@ -2,8 +2,8 @@
 
 import pytest
 from made_project import worker
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.results import circumstances, records
 
 pytestmark = pytest.mark.tools
@@ -16,7 +16,7 @@ READINGS = [
 
 
 def made(noise, state=None, **others):
-    one = worker(Experiment(), [[0.04, 0.05]] * len(noise), state=state, **others)
+    one = worker(settled(), [[0.04, 0.05]] * len(noise), state=state, **others)
     for sample, readings in zip(one["samples"], noise, strict=True):
         sample["noise"] = readings
     return one
@@ -47,7 +47,7 @@ def test_the_most_memory_in_huge_pages_of_all_workers():
 
 
 def test_records_that_lack_all_of_it_give_none():
-    found = circumstances.columns([worker(Experiment(), [[0.04]])])
+    found = circumstances.columns([worker(settled(), [[0.04]])])
     assert set(found.values()) == {None}
     assert set(circumstances.columns([made([{}, {}])]).values()) == {None}
 

@@ -3,13 +3,13 @@
 import polars as pl
 import pytest
 from made_project import failure, rows_of
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
 
-USUAL = Experiment()
+USUAL = settled()
 
 
 def test_every_cell_of_every_suite_is_in_every_table(sweep):

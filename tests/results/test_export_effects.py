@@ -4,13 +4,13 @@ import json
 
 import pytest
 from made_project import rows_of, worker
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
 
-USUAL = Experiment()
+USUAL = settled()
 
 
 def test_effects_are_against_the_suites_own_baseline(sweep):

@@ -6,13 +6,13 @@ import re
 import polars as pl
 import pytest
 from made_project import failure, rows_of
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
 
-USUAL = Experiment()
+USUAL = settled()
 NO_CPUFREQ = "this machine lets nobody set the clock: no cpufreq"
 
 

@@ -4,13 +4,13 @@ import math
 import re
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
 
-USUAL = Experiment()
+USUAL = settled()
 
 
 def test_the_page_opens_with_what_the_numbers_say(sweep):

@@ -2,13 +2,13 @@
 
 import polars as pl
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.results import asked, columns, rows, tables
 
 pytestmark = pytest.mark.tools
 
-USUAL = Experiment()
+USUAL = settled()
 
 
 @pytest.fixture

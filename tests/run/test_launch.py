@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
 from cputrain.run import placement, wire
 from cputrain.run.launch import CellFailed, Worker
 
-QUICK = Experiment().but(deadline_s=20)
+QUICK = settled(deadline_s=20)
 PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readline(); "
 
 
@@ -204,9 +204,9 @@ def test_int8_products_that_overflow_are_a_reason(monkeypatch, tmp_path, cpuinfo
     (tmp_path / "proc/cpuinfo").write_text(cpuinfo)
     exact = placement._int8_is_exact
     monkeypatch.setattr(placement, "_int8_is_exact", lambda: exact(tmp_path))
-    reason = placement.why_not(Experiment().but(precision="q8_torchao"))
+    reason = placement.why_not(settled(precision="q8_torchao"))
     assert (reason is None) == runs and (runs or "avx512_vnni" in reason)
-    assert placement.why_not(Experiment().but(precision="q8")) is None
+    assert placement.why_not(settled(precision="q8")) is None
 
 
 def test_ending_twice_is_safe():

@@ -4,12 +4,12 @@ import json
 import platform
 
 import pytest
+from settled import settled
 
 from cputrain import paths
-from cputrain.experiment import Experiment
 from cputrain.run import placement, stacks, suite
 
-TORCH, IPEX = Experiment(), Experiment().but(engine="ipex")
+TORCH, IPEX = settled(), settled(engine="ipex")
 FLAGS = "fma avx2 f16c bmi2"
 AVX512 = f"{FLAGS} avx512bw avx512dq avx512vl"
 

@@ -1,6 +1,7 @@
 """What the tables are told of the suites."""
 
-from cputrain.experiment import Experiment
+from settled import settled
+
 from cputrain.sweep import exporting, plan
 
 
@@ -9,7 +10,7 @@ def test_each_suite_has_the_identity_of_its_own_baseline():
     found = exporting.baselines(suites)
     assert found.keys() == {planned.name for planned in suites}
     assert [name for name, identity in found.items() if identity is None] == ["Preset"]
-    usual = Experiment()
+    usual = settled()
     assert found["SeqLen"] == found["Baseline"] == usual.identity
     by_name = {planned.name: planned for planned in suites}
     for name in ("LossChunk", "AttentionVariant", "KvHeads", "KernelFusion"):

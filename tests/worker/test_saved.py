@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model.initial import initial_weights
 from cputrain.worker import saved
 
-SMALL = Experiment().but(n_layer=1, n_embd=32, n_head=2, seq_len=8)
+SMALL = settled(n_layer=1, n_embd=32, n_head=2, seq_len=8)
 CAP = 10**9
 
 

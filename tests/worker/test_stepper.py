@@ -4,16 +4,16 @@ import time
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.data import feed
 from cputrain.errors import DidNotTrain
-from cputrain.experiment import Experiment
 from cputrain.model.initial import initial_weights
 from cputrain.worker.stepper import Stepper
 
 NUMPY = {"engine": "numpy", "attention_backend": "manual"}
-SMALL = Experiment().but(n_layer=1, n_embd=32, n_head=2, seq_len=32, **NUMPY)
+SMALL = settled(n_layer=1, n_embd=32, n_head=2, seq_len=32, **NUMPY)
 
 
 @pytest.fixture(scope="module")

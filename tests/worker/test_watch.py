@@ -5,8 +5,8 @@ import threading
 import time
 
 import pytest
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.machine.mask import Placement
 from cputrain.machine.noise import Ticks
 from cputrain.worker import watch
@@ -39,7 +39,7 @@ def spin(name, seconds):
     ("name", "found"), [("pt_gloo_runloop", 1), ("gloo_tcp_loop", 1), ("stray", 2)]
 )
 def test_threads_that_exchange_are_not_taken_for_threads_that_compute(name, found):
-    experiment = Experiment().but(threads=1)
+    experiment = settled(threads=1)
     looking = Watch(experiment, one_cpu(), NoFeed())
     thread, done = spin(name, 0.05)
     try:
@@ -79,7 +79,7 @@ def made_watch(monkeypatch, computing_s, talking_s, used_s):
     monkeypatch.setattr(watch.noise, "read", read)
     monkeypatch.setattr(watch.threads, "cpu_time_by_thread", lambda: next(times))
     monkeypatch.setattr(watch, "communicating", lambda: {2})
-    return Watch(Experiment(), one_cpu(), NoFeed()).seen()[0]
+    return Watch(settled(), one_cpu(), NoFeed()).seen()[0]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,6 @@ def test_where_threads_wait_for_one_another_others_cpu_time_counts(
     readings = iter([start, end])
     monkeypatch.setattr(watch.noise, "read", lambda **_: next(readings))
     placed = Placement((0,), 1, threads, threads)
-    seen, _ = Watch(Experiment().but(**changes), placed, NoFeed()).seen()
+    seen, _ = Watch(settled(**changes), placed, NoFeed()).seen()
     assert seen["others_cpu_s"] == pytest.approx(busy * tick_s)
     assert seen["disturbed"] == disturbed

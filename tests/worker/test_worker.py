@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from settled import settled
 
 torch = pytest.importorskip("torch")
 
@@ -11,13 +12,12 @@ from safetensors.numpy import load_file  # noqa: E402
 
 from cputrain import engines  # noqa: E402
 from cputrain.data import feed  # noqa: E402
-from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
 from cputrain.run import launch  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
 
-SMALL = Experiment().but(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
+SMALL = settled(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
 
 
 def run(experiment, samples=None):

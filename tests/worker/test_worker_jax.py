@@ -1,16 +1,16 @@
 """Real workers on JAX: each setting is in force there, and a launcher that lies is found."""
 
 import pytest
+from settled import settled
 
 pytest.importorskip("jax")
 
 from test_worker_kinds import run
 
-from cputrain.experiment import Experiment
 from cputrain.run import launch, placement
 from cputrain.run.launch import CellFailed
 
-SMALL = Experiment().but(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
+SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
 SMALL = SMALL.but(steps=4, samples=1, warm_up_steps=4)
 
 

@@ -4,15 +4,16 @@ import json
 import shutil
 
 import pytest
+from settled import settled
 
 torch = pytest.importorskip("torch")
 
-from cputrain.experiment import Experiment  # noqa: E402
+
 from cputrain.run import placement  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
 
-SMALL = Experiment().but(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
 
 
 def run(experiment, value="x", start=None):

@@ -18,7 +18,7 @@ ABOVE = {"avx2": ("avx512", "avx10", "amx"), "baseline": ("avx", "amx", "fma", "
 
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """Everything that its `Engine.evidence` can show of this experiment, but products."""
+    """Everything that its `Engine.evidence` can show of this experiment."""
     return [
         *fusion(experiment, evidence),
         *attention(experiment, evidence),

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from cputrain.engines.jax_ import executed
+from cputrain.engines.jax_.knobs.cache import JaxCache
+from cputrain.engines.jax_.knobs.threads import JaxThreads
+from cputrain.engines.jax_.knobs.xla import Xla
 from cputrain.engines.specs import Spec
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
+from cputrain.knobs.general import together_with
+from cputrain.knobs.inforce import Check, busy_pool, same
+from cputrain.knobs.instructions import Instructions
+from cputrain.knobs.omp_runtime import OmpRuntime
+from cputrain.machine import threads
 
 
 class JaxSpec(Spec):
@@ -22,6 +33,17 @@ class JaxSpec(Spec):
         "loss_chunk": (None,),
         "matmul_backend": ("default",),
     }
+    start_s = 3.0
+    compile_s = {"xla": 3.0}
+    framework_bytes = 300_000_000
+    compiler_bytes = {"xla": 100_000_000}
+    # jax.nn.dot_product_attention is products, mask and softmax one by one on a CPU, and XLA makes
+    # fp32 of bf16 factors that it turns before it multiplies them (jax 0.10.2).
+    kept_per_pair = 2
+    used_per_pair = 6
+    turns_factors = True
+    dispatching = 1  # XLA's, which computes in turns
+    knobs = together_with(OmpRuntime(), JaxThreads(), JaxCache(), Xla(), Instructions())
 
     def check(self, experiment: Experiment) -> None:
         """Also that no product is of bf16 where instructions are capped."""
@@ -30,6 +52,31 @@ class JaxSpec(Spec):
         if level != "native" and precision != "fp32":
             rule = f"with precision = {precision!r} XLA multiplies fp32 numbers under a cap"
             refuse("instruction_set", level, rule)
+
+    def leaves_out(self, experiment: Experiment, name: str) -> bool:
+        """XLA leaves out whatever no result needs."""
+        return name.endswith("mlp.proj.weight")
+
+    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+        """The threads of XLA's pool."""
+        return [same("threads of XLA's pool", asked, readings.get("pool_threads"))]
+
+    def busy(
+        self,
+        asked: int,
+        before: dict[int, int],
+        after: dict[int, int],
+        wall_s: float,
+        *,
+        exactly: bool,
+    ) -> Check:
+        """Its pool works in turns with the thread that starts it."""
+        pool = threads.named(threads.XLA_POOL)
+        return busy_pool(asked, before, after, pool, wall_s, exactly=exactly)
+
+    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+        """See `executed`."""
+        return executed.checks(experiment, evidence)
 
 
 SPEC = JaxSpec()

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from cputrain.engines.multiplied import of_native
+from cputrain.engines.multiplied import of_all, of_layers_by_hand
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
+from cputrain.model.native import blocks
+
+KEYS = 256
+"""Keys in a block of attention's backward pass (attention.c)."""
 
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """Calls of the library that multiplies; `multiplied` has the products.
+    """The products by library, and the calls of the library that multiplies.
 
     Each product is one call at least, and more where the threads share it out; there is none
     where the engine's own code multiplies.
     """
-    name, found = "calls of another library", evidence.get("library_calls")
-    if experiment.runtime.matmul_backend == "default":
-        return [same(name, 0, found)]
-    least = of_native(experiment)
-    return [Check(name, f">= {least}", found, isinstance(found, int) and found >= least)]
+    name, calls = "calls of another library", evidence.get("library_calls")
+    backend, least = experiment.runtime.matmul_backend, products(experiment)
+    if backend == "default":
+        return [of_all("own", least, evidence), same(name, 0, calls)]
+    enough = isinstance(calls, int) and calls >= least
+    return [of_all(backend, least, evidence), Check(name, f">= {least}", calls, enough)]
+
+
+def products(experiment: Experiment) -> int:
+    """All products of the native engine in one micro-batch.
+
+    Attention goes by blocks of queries, of which each head has two products forward (scores,
+    their sums of values) and three backward (gradients of queries, keys and values), and a fourth
+    one, of the weights, by blocks of those keys that its queries see.
+    """
+    model, training = experiment.model, experiment.training
+    head = sum(5 + -(-end // KEYS) for _, end in blocks(training.seq_len))
+    heads = training.batch_size * model.n_head
+    return of_layers_by_hand(experiment) + model.n_layer * heads * head

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cputrain.engines.multiplied import of_torch
 from cputrain.experiment import Experiment
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.knobs.inforce import Check, same
@@ -13,8 +14,9 @@ FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
-    """Everything that torch's `Engine.evidence` can show of this experiment, but products."""
+    """Everything that torch's `Engine.evidence` can show of this experiment."""
     found = [
+        *of_torch(experiment, evidence),
         *attention(experiment, evidence["ops"]),
         *dropout(experiment, evidence["ops"]),
         *compilation(experiment, evidence),

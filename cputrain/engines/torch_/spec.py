@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cputrain.engines.specs import Allowed, Spec, joined
+from cputrain.engines.torch_ import executed
+from cputrain.engines.torch_.knobs.inductor import InductorCompiler
+from cputrain.engines.torch_.knobs.instructions import TorchInstructions
+from cputrain.engines.torch_.knobs.matmul import TorchMatmul
+from cputrain.engines.torch_.knobs.omp_runtime import TorchOmpRuntime
+from cputrain.engines.torch_.knobs.threads import TorchThreads
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
+from cputrain.knobs.general import together_with
+from cputrain.knobs.inforce import Check, same
+from cputrain.model.products import INT8, is_last
 
 SHARED_OUT: Allowed = {
     "objective": ("causal",),
@@ -32,6 +43,15 @@ class TorchSpec(Spec):
         *("processes", "intra_op_threads", "inter_op_threads"),
         *("pinning", "wait_policy", "omp_runtime"),
     )
+    variants = {"torch inductor": {"compile": "inductor"}}
+    start_s = 4.0
+    compile_s = {"aot_eager": 6.0, "inductor": 25.0}
+    framework_bytes = 360_000_000
+    compiler_bytes = {"aot_eager": 80_000_000, "inductor": 130_000_000}
+    fuses_attention = True
+    knobs = together_with(
+        TorchOmpRuntime(), TorchThreads(), TorchMatmul(), InductorCompiler(), TorchInstructions()
+    )
 
     def check(self, experiment: Experiment) -> None:
         """Also what several processes cannot share out."""
@@ -52,6 +72,25 @@ class TorchSpec(Spec):
         if chunk is not None and chunk > rows:
             rule = f"each of {processes} processes has {rows} rows of a micro-batch"
             refuse("loss_chunk", chunk, rule)
+
+    def leaves_out(self, experiment: Experiment, name: str) -> bool:
+        """torch.utils.checkpoint stops once it has every tensor that the backward pass asks for.
+
+        Dropout keeps its mask, an int8 layer what it has rounded itself; and oneDNN's layer is a
+        function whose tensors are kept once it has run.
+        """
+        by_function = experiment.runtime.matmul_backend == "onednn"
+        if experiment.model.dropout or experiment.training.precision in INT8 or by_function:
+            return False
+        return is_last(experiment, name)
+
+    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+        """torch's own count, of the threads within an operation."""
+        return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
+
+    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+        """See `executed`."""
+        return executed.checks(experiment, evidence)
 
 
 SPEC = TorchSpec()

@@ -6,9 +6,9 @@ Shapes and experiments are those of the suites named in `SHAPES`. Standard libra
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from cputrain.engines import specs
 from cputrain.errors import UsageError
@@ -21,14 +21,13 @@ SHAPES = ("Framework", "FrameworkLarger")
 """The suites whose values are engines; each is one shape."""
 
 T = TypeVar("T")
-Variant = Callable[[Experiment], Experiment]
 
-VARIANTS: dict[str, tuple[str, Variant]] = {
-    AGAIN: (FIRST, lambda usual: usual),
-    INDUCTOR: (FIRST, lambda usual: usual.but(compile="inductor")),
-    "native openblas": ("native", lambda usual: usual.but(matmul_backend="openblas")),
+VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {AGAIN: (FIRST, {})} | {
+    label: (name, changes)
+    for name in specs.NAMES
+    for label, changes in specs.of(name).variants.items()
 }
-"""What runs beside the suites' own values: the value that it is a variant of, and how."""
+"""What runs beside the suites' own values: the value that it is a variant of, and the changes."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +79,10 @@ def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
     found = {}
     for value, experiment in values.items():
         found[value] = experiment
-        for label, (usual, vary) in VARIANTS.items():
+        for label, (usual, changes) in VARIANTS.items():
             if usual == value and (inductor or label != INDUCTOR):
                 try:
-                    found[label] = specs.settle(vary(experiment))
+                    found[label] = specs.settle(experiment.but(**changes))
                 except ExperimentError as error:
                     raise UsageError(f"the suite {shape.name}, {label}: {error}") from None
     return found

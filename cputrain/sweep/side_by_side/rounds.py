@@ -15,7 +15,7 @@ from cputrain.machine.parent import dies_with_parent
 from cputrain.results import records
 from cputrain.run import one_worker, stacks
 from cputrain.sweep import plan
-from cputrain.sweep.guess import guess_s
+from cputrain.sweep.durations import guess_s
 from cputrain.sweep.side_by_side.lineup import Turn
 
 

@@ -45,8 +45,9 @@ def _lead(descriptor: int) -> int:
 
 def _follow() -> int:
     from cputrain import engines
+    from cputrain.engines import specs
 
-    engines.load("torch")  # as rank 0 does meanwhile
+    engines.load(specs.FIRST)  # as rank 0 does meanwhile: no other engine has several processes
     from cputrain.worker.ranks.group import Group
     from cputrain.worker.ranks.member import Follower
 

@@ -1,10 +1,11 @@
 """IPEX's engine and others to hold it against."""
 
+from settled import settled
+
 from cputrain import engines
-from cputrain.experiment import Experiment
 from cputrain.model import initial
 
-BASE = Experiment().but(engine="ipex")
+BASE = settled(engine="ipex")
 SIZES = {"n_layer": 2, "n_embd": 48, "n_head": 4, "seq_len": 40, "batch_size": 2}
 SHAPES = {
     "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},

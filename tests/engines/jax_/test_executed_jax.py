@@ -1,13 +1,13 @@
 """That what a JAX step executed is held against what was asked."""
 
 import pytest
+from settled import settled
 
 from cputrain.engines import executed
-from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model.shapes import n_params
 
-JAX = Experiment().but(engine="jax", compile="xla")
+JAX = settled(engine="jax", compile="xla")
 WEIGHTS = n_params(JAX)
 STEP = {"name": "step", "compiled": 1, "hits": 0, "misses": 0}
 HONEST = {

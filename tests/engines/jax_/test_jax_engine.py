@@ -2,20 +2,21 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.engines import EngineError
 from cputrain.engines.numpy_.activations import PLAIN
-from cputrain.experiment import Experiment
 from cputrain.experiment import activations as lines
 from cputrain.model.initial import initial_weights
 
 jax = pytest.importorskip("jax")
 
+
 from cputrain.engines.jax_ import activations, dropout, optimizers  # noqa: E402
 from cputrain.engines.jax_.options import options  # noqa: E402
 
-SMALL = Experiment().but(
+SMALL = settled(
     engine="jax",
     compile="xla",
     n_layer=1,

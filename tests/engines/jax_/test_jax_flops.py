@@ -5,16 +5,16 @@ import re
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
-from cputrain.experiment import Experiment
 from cputrain.model.flops import flops_per_step
 from cputrain.model.initial import initial_weights
 
 pytest.importorskip("jax")
 
-SMALL = Experiment().but(
+SMALL = settled(
     engine="jax",
     compile="xla",
     n_layer=2,

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
-from cputrain.experiment import Experiment
 from cputrain.model.initial import initial_weights
 from cputrain.model.shapes import weight_shapes
 
 pytest.importorskip("jax")
 
-JAX = Experiment().but(engine="jax", compile="xla")
+JAX = settled(engine="jax", compile="xla")
 SHAPES = {
     "baseline": {},
     "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},

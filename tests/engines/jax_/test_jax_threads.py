@@ -6,16 +6,16 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
 from cputrain import paths
-from cputrain.engines import settings
-from cputrain.experiment import Experiment
+from cputrain.engines import settings, specs
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import threads
 from cputrain.machine.mask import Placement
 
-JAX = Experiment().but(engine="jax", compile="xla")
+JAX = settled(engine="jax", compile="xla")
 CHILD = """
 import json, os, time
 import jax, jax.numpy as jnp
@@ -50,10 +50,10 @@ def test_the_pool_is_as_large_as_asked_whatever_the_mask_is(asked):
     env = settings.environment(JAX.but(threads=asked), place)
     assert env["NPROC"] == str(asked)
     before, after, pool, wall_s = seen(**env, OMP_NUM_THREADS="5")
-    require(inforce.threads("jax", asked, {"pool_threads": len(pool)}))
+    require(specs.of("jax").threads(asked, {"pool_threads": len(pool)}))
     require([inforce.busy_pool(asked, before, after, pool, wall_s, exactly=False)])
     with pytest.raises(NotInForce, match="XLA's pool"):
-        require(inforce.threads("jax", asked + 1, {"pool_threads": len(pool)}))
+        require(specs.of("jax").threads(asked + 1, {"pool_threads": len(pool)}))
 
 
 def test_who_computed_is_the_pool_and_never_more_than_ran_at_a_time():
@@ -76,7 +76,7 @@ def test_who_computed_is_the_pool_and_never_more_than_ran_at_a_time():
 
 def test_an_unknown_pool_is_not_in_force():
     with pytest.raises(NotInForce, match="found None"):
-        require(inforce.threads("jax", 2, {}))
+        require(specs.of("jax").threads(2, {}))
 
 
 def test_threads_are_found_by_their_whole_name(tmp_path):
@@ -90,7 +90,7 @@ def test_threads_are_found_by_their_whole_name(tmp_path):
 
 def test_other_engines_are_not_told():
     place = Placement((0,), 1, 1, 1)
-    assert "NPROC" not in settings.environment(Experiment(), place)
+    assert "NPROC" not in settings.environment(settled(), place)
 
 
 def test_the_cache_is_on_where_a_first_step_is_timed():

@@ -7,20 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 pytest.importorskip("jax")
 
 from cputrain import paths
 from cputrain.engines import executed, settings
 from cputrain.engines.jax_.knobs import xla
-from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
 from cputrain.machine.mask import Placement
 
 TOY = Path(__file__).parent
 ONE = Placement((0,), 1, 1, 1)
-JAX = Experiment().but(engine="jax", compile="xla")
+JAX = settled(engine="jax", compile="xla")
 CHILD = """
 import json
 from cputrain.engines.jax_ import evidence
@@ -115,7 +115,7 @@ def test_flags_are_joined_and_nobody_else_has_any():
         "--xla_cpu_experimental_ynn_fusion_type=",
     ]
     assert xla.flags(JAX) == []
-    assert xla.flags(Experiment().but(instruction_set="avx2")) == []
+    assert "XLA_FLAGS" not in settings.environment(settled(instruction_set="avx2"), ONE)
     assert "XLA_FLAGS" not in settings.environment(JAX, ONE)
 
 
@@ -143,4 +143,4 @@ def test_a_missing_objdump_is_a_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "objdump" in xla.Xla().why_not(JAX.but(instruction_set="avx2"))
     assert xla.Xla().why_not(JAX) is None
-    assert xla.Xla().why_not(Experiment().but(instruction_set="avx2")) is None
+    assert not any(isinstance(knob, xla.Xla) for knob in settings.knobs(settled()))

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
+from settled import settled
 from threadpoolctl import threadpool_limits
 
 from cputrain.knobs.matmul import VARIABLE
@@ -17,10 +18,9 @@ needs_gcc = pytest.mark.skipif(
 def with_threads(count):
     """OpenMP's threads, of whatever runtime is loaded."""
     from cputrain import engines
-    from cputrain.experiment import Experiment
     from cputrain.model.initial import initial_weights
 
-    tiny = Experiment().but(
+    tiny = settled(
         engine="native", attention_backend="manual", n_layer=1, n_embd=4, n_head=1, seq_len=2
     )
     engines.build(tiny, initial_weights(tiny))  # so that its OpenMP is loaded

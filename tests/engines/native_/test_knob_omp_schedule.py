@@ -6,9 +6,9 @@ import pytest
 from toy_sources import COMPILERS, NATIVE, asking, in_process, why_no, written
 
 from cputrain import paths
+from cputrain.engines import specs
 from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.knobs.omp_schedule import OmpSchedule
-from cputrain.experiment import Experiment
 from cputrain.experiment.system import OMP_SCHEDULES
 from cputrain.machine import libraries
 from cputrain.run import placement
@@ -20,8 +20,8 @@ import ctypes, os, sys
 from pathlib import Path
 from cputrain.machine import libraries, openmp
 from cputrain.machine.mapped import file_of
-from cputrain.engines.native_.knobs import omp_schedule
-from cputrain.knobs import omp_runtime, pinning, waiting
+from cputrain.engines.native_.knobs import omp_runtime, omp_schedule
+from cputrain.knobs import pinning, waiting
 from cputrain.machine.mask import Placement
 from cputrain.experiment import Experiment
 from cputrain.experiment.system import OMP_SCHEDULES
@@ -45,12 +45,12 @@ except libraries.Missing:
 for name in names:
     asked = experiment.but(omp_runtime=name)
     place = Placement(tuple(sorted(os.sched_getaffinity(0))), 1, 1, 1)
-    knobs = (omp_runtime.OmpRuntime(), waiting.Waiting(), pinning.Pinning())
+    knobs = (omp_runtime.NativeOmpRuntime(), waiting.Waiting(), pinning.Pinning())
     checks = [check for knob in knobs for check in knob.checks(asked, place, readings)]
     checks += omp_schedule.OmpSchedule().checks(asked, place, readings)
     runtimes[name] = {check.name: check.ok for check in checks}
 lies = {"openmp": "/lib/libomp.so", "run_sched": "auto"}
-lying = omp_runtime.OmpRuntime().checks(experiment, place, lies)
+lying = omp_runtime.NativeOmpRuntime().checks(experiment, place, lies)
 lying += omp_schedule.in_force("guided", [Path(sys.argv[1])], lies)
 print({
     "lies": [check.name for check in lying if not check.ok],
@@ -124,6 +124,7 @@ def test_it_is_told_to_the_native_engine_alone():
     for name in OMP_SCHEDULES:
         asked = NATIVE.but(omp_schedule=name)
         assert OmpSchedule().environment(asked, placement.place(asked)) == {"OMP_SCHEDULE": name}
-    assert OmpSchedule().environment(Experiment(), placement.place(Experiment())) == {}
-    assert OmpSchedule().checks(Experiment(), placement.place(Experiment()), {}) == []
+    others = [name for name in specs.NAMES if name != "native"]
+    for name in others:
+        assert not any(isinstance(knob, OmpSchedule) for knob in specs.of(name).knobs)
     assert OmpSchedule().why_not(NATIVE) is None

@@ -13,8 +13,8 @@ import toy_sources
 from toy_sources import COMPILERS, asking, in_process, why_no, written
 
 from cputrain import paths
-from cputrain.engines import EngineError
-from cputrain.engines.native_ import ahead, library_build
+from cputrain.engines import EngineError, ahead
+from cputrain.engines.native_ import library_build
 from cputrain.machine import compilers
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
@@ -171,7 +171,8 @@ def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
 def test_the_tools_need_nothing_but_the_standard_library():
     """A sweep builds in an interpreter that has none of the measured libraries."""
     program = (
-        "import sys; from cputrain.engines.native_ import ahead, library_build; "
+        "import sys; from cputrain.engines import ahead; "
+        "from cputrain.engines.native_ import library_build; "
         "print(sorted({'numpy', 'torch', 'psutil'} & set(sys.modules)))"
     )
     words = [sys.executable, "-S", "-c", program]

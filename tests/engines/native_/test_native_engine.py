@@ -6,18 +6,18 @@ import sys
 import numpy as np
 import pytest
 from native_engine import needs_gcc
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.engines import EngineError
 from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.binding import Functions
-from cputrain.experiment import Experiment
 from cputrain.machine import mapped
 from cputrain.model import initial, native
 
 pytestmark = needs_gcc
-SMALL = Experiment().but(
+SMALL = settled(
     engine="native", attention_backend="manual", n_layer=2, n_embd=32, n_head=2, seq_len=24
 )
 

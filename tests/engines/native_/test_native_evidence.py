@@ -6,7 +6,8 @@ from toy_sources import COMPILERS, NATIVE, why_no
 
 from cputrain import engines, paths
 from cputrain.data.batches import Batch
-from cputrain.engines import executed, multiplied
+from cputrain.engines import executed
+from cputrain.engines.native_.executed import products as native_products
 from cputrain.engines.native_.knobs import compiler
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
@@ -47,7 +48,7 @@ def test_all_products_are_counted(changes):
     asked = SMALL.but(**changes)
     found, _ = evidence(asked)
     require(executed.checks(asked, found))
-    assert found["products_by_library"] == {"own": multiplied.of_native(asked)}
+    assert found["products_by_library"] == {"own": native_products(asked)}
 
 
 def test_a_library_that_was_not_asked_for_is_found(monkeypatch):

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_engine import given_library, needs_gcc, with_threads
+from settled import settled
 
 from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.binding import Factor, Functions
 from cputrain.engines.native_.products import Given
-from cputrain.experiment import Experiment
 
 pytestmark = needs_gcc
-NATIVE = Experiment().but(engine="native", attention_backend="manual")
+NATIVE = settled(engine="native", attention_backend="manual")
 
 
 @pytest.fixture(scope="module", params=["Ofast native", "O2 generic"])

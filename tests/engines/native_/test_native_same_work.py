@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from native_engine import given_library, needs_gcc, with_threads
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
-from cputrain.experiment import Experiment
 from cputrain.model import initial
 from cputrain.model.shapes import weight_shapes
 
 pytestmark = needs_gcc
 
-NATIVE = Experiment().but(engine="native", attention_backend="manual")
+NATIVE = settled(engine="native", attention_backend="manual")
 SHAPES = {
     "baseline but for its depth": {"n_layer": 1},
     "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},

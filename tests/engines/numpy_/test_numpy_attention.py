@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain.engines.numpy_.attention import Attention
-from cputrain.experiment import Experiment
 
-USUAL = Experiment().but(engine="numpy", attention_backend="manual", n_embd=12, n_head=4)
+USUAL = settled(engine="numpy", attention_backend="manual", n_embd=12, n_head=4)
 LENGTH = 12
 
 

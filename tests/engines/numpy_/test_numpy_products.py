@@ -8,16 +8,17 @@ import threadpoolctl
 from given_libraries import NAMES, give, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from settled import settled
 
 from cputrain import engines
-from cputrain.engines import EngineError, executed, multiplied
+from cputrain.engines import EngineError, executed
 from cputrain.engines.numpy_.engine import NumpyEngine
+from cputrain.engines.numpy_.executed import products as numpy_products
 from cputrain.engines.numpy_.products import Products
-from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.model import initial
 
-NUMPY = Experiment().but(engine="numpy", attention_backend="manual")
+NUMPY = settled(engine="numpy", attention_backend="manual")
 SIZES = st.integers(1, 20)
 
 
@@ -136,7 +137,7 @@ def test_the_engine_trains_as_with_numpys_own(name, shape, monkeypatch, batch_of
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-5)
     evidence = mine.evidence(batches[0])
     asked = experiment.but(matmul_backend=name)
-    assert evidence["products_by_library"] == {name: multiplied.of_numpy(asked)}
+    assert evidence["products_by_library"] == {name: numpy_products(asked)}
     inforce.require(executed.checks(asked, evidence))
 
 

@@ -2,11 +2,11 @@
 
 import torch
 from made_model import batch, make
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.model import shapes
 
-SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 """Sizes that differ, so that a mixed-up axis shows."""
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
+from settled import settled
 
 from cputrain.data.batches import IGNORE
 from cputrain.engines.torch_ import model
-from cputrain.experiment import Experiment
 from cputrain.model import initial
 
-SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 BERT = {"architecture": "bert", "vocab_size": 300, "objective": "masked"}
 NODES = {**BERT, "objective": "masked_node"}
 

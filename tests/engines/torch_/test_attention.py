@@ -5,8 +5,7 @@ import itertools
 import math
 
 import pytest
-
-from cputrain.experiment import Experiment
+from settled import settled
 
 torch = pytest.importorskip("torch")
 
@@ -15,7 +14,7 @@ from attention_reference import reference, sees  # noqa: E402
 from cputrain.engines.torch_.attention import Attention  # noqa: E402
 
 LENGTH, WINDOW, WIDTH = 24, 8, 32
-BASE = Experiment().but(n_layer=1, n_embd=WIDTH, n_head=4, seq_len=LENGTH, batch_size=3)
+BASE = settled(n_layer=1, n_embd=WIDTH, n_head=4, seq_len=LENGTH, batch_size=3)
 KINDS = {
     "full": {},
     "bidirectional": {"architecture": "bert", "objective": "masked", "vocab_size": 258},

@@ -3,8 +3,7 @@
 import math
 
 import pytest
-
-from cputrain.experiment import Experiment
+from settled import settled
 
 torch = pytest.importorskip("torch")
 
@@ -14,7 +13,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from cputrain.engines.torch_.attention import Attention  # noqa: E402
 
 LENGTH, WINDOW, WIDTH, D_HEAD, BATCH = 64, 16, 32, 8, 2
-BASE = Experiment().but(n_layer=1, n_embd=WIDTH, n_head=4, seq_len=LENGTH, batch_size=BATCH)
+BASE = settled(n_layer=1, n_embd=WIDTH, n_head=4, seq_len=LENGTH, batch_size=BATCH)
 BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
 KINDS = {
     "full": {},

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.engines import EngineError
-from cputrain.experiment import Experiment
 from cputrain.model import initial
 
 torch = pytest.importorskip("torch")
 
-TINY = Experiment().but(n_layer=1, n_embd=32, n_head=2, seq_len=24, batch_size=3)
+TINY = settled(n_layer=1, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,10 @@ import sys
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
-from cputrain.experiment import Experiment
 from cputrain.model import initial
 
 pytest.importorskip("torch")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
     not any(shutil.which(c) for c in ("g++", "clang++", "c++")), reason="no C++ compiler"
 )
 
-TINY = Experiment().but(n_layer=1, n_embd=16, n_head=2, seq_len=8, batch_size=2)
+TINY = settled(n_layer=1, n_embd=16, n_head=2, seq_len=8, batch_size=2)
 STEPS = 3
 CHILD = """
 import json, sys

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from settled import settled
 
 from cputrain.engines.torch_.knobs import inductor
-from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import compilers, libraries
 from cputrain.run import placement
@@ -34,7 +34,7 @@ print(json.dumps([check.to_json() for check in knob.checks(experiment, place, {}
 def asking(cxx="default", level="default", **changes):
     runtime = "libiomp5" if cxx == "clang++" else "libgomp"
     changes = {"omp_runtime": runtime, **changes}
-    return Experiment().but(compile="inductor", cxx=cxx, cxx_level=level, **changes)
+    return settled(compile="inductor", cxx=cxx, cxx_level=level, **changes)
 
 
 def checks_of(experiment, folder):
@@ -112,7 +112,7 @@ def test_nothing_loaded_or_nothing_recorded_is_not_in_force(tmp_path):
 def test_the_name_says_all_that_is_asked():
     """Inductor keeps compiled headers by the words of its command."""
     assert inductor.script_name(asking()) is None
-    assert inductor.script_name(Experiment()) is None
+    assert inductor.script_name(settled()) is None
     assert inductor.script_name(asking("g++")) == "g++"
     assert inductor.script_name(asking(level="O0")) == "g++-O0"
     assert inductor.script_name(asking("clang++", "O3")) == "clang++-O3"
@@ -124,7 +124,7 @@ def test_a_missing_compiler_is_a_reason(monkeypatch, tmp_path):
     assert "g++ (Fedora: dnf install gcc-c++)" in placement.why_not(asking())
     knob = inductor.InductorCompiler()
     assert "clang (Fedora: dnf install clang)" in knob.why_not(asking("clang++"))
-    assert knob.why_not(Experiment()) is None
+    assert knob.why_not(settled()) is None
 
 
 def test_a_clang_without_openmp_s_header_is_a_reason(monkeypatch, tmp_path):

@@ -1,13 +1,13 @@
 """torch's thread counts: set before any work, read back, and shown by the threads at work."""
 
 import pytest
+from settled import settled
 
 pytest.importorskip("torch")
 
 from openmp_process import failed, plain
 
 from cputrain.engines.torch_.knobs.threads import TorchThreads, mkl_threads
-from cputrain.experiment import Experiment
 
 INTRA, INTER = "torch.get_num_threads(), as set", "torch.get_num_interop_threads()"
 MKL = "mkl_get_max_threads()"
@@ -19,14 +19,14 @@ def test_counts_that_were_not_set_are_found():
         "inter_op_threads": 2,
         "parallel_info": "\tmkl_get_max_threads() : 4\n",
     }
-    asked = Experiment().but(intra_op_threads=3, inter_op_threads=3)
+    asked = settled(intra_op_threads=3, inter_op_threads=3)
     checks = TorchThreads().checks(asked, None, readings)
     assert {check.name: (check.found, check.ok) for check in checks} == {
         INTER: (2, False),
         INTRA: (1, False),
         MKL: (4, False),
     }
-    assert TorchThreads().checks(Experiment(), None, readings) == []
+    assert TorchThreads().checks(settled(), None, readings) == []
 
 
 def test_a_torch_without_mkl_is_not_asked_for_its_threads():

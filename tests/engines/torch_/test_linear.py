@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 import torch
+from settled import settled
 from torch import nn
 from torch.nn import functional as F
 
 from cputrain.engines.torch_ import linear, quantized
-from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment import ExperimentError
 
 
 def layer(precision, n_in=64, n_out=24, bias=True, seed=0):
     torch.manual_seed(seed)
-    return linear.make(Experiment().but(precision=precision), n_in, n_out, bias)
+    return linear.make(settled(precision=precision), n_in, n_out, bias)
 
 
 def values(*shape, seed=1):

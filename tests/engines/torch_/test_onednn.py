@@ -154,10 +154,10 @@ def test_onednn_where_mkl_was_asked_for_is_found():
     with pytest.raises(inforce.NotInForce, match=r"linear layers by library.*'mkl': 24.*onednn"):
         require_of(asked, build(ONEDNN, initial.initial_weights(asked)))
     stray = {"layer_products_by_library": {"mkl": 24}, "products_by_library": {"mkl": 40}}
-    inforce.require(multiplied.checks(asked, stray))
+    inforce.require(multiplied.of_torch(asked, stray))
     stray["products_by_library"]["onednn"] = 1
     with pytest.raises(inforce.NotInForce, match=r"products of a step by onednn: asked for 0"):
-        inforce.require(multiplied.checks(asked, stray))
+        inforce.require(multiplied.of_torch(asked, stray))
 
 
 def test_looking_changes_nothing_and_leaves_nothing_printing(capfd):

@@ -5,15 +5,16 @@ import math
 import numpy as np
 import pytest
 from made_engine import SLOW_KERNEL, TINY, build, make_batch
+from settled import settled
 
 from cputrain.engines import EngineError
-from cputrain.experiment import Experiment
 
 torch = pytest.importorskip("torch")
+
 from cputrain.engines.torch_ import optimizers  # noqa: E402
 from cputrain.engines.torch_.evidence import optimizer_kernel, profiled  # noqa: E402
 
-BASE = Experiment().but(learning_rate=0.02, weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-3)
+BASE = settled(learning_rate=0.02, weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-3)
 SHAPES = [(5, 7), (7,), (1,)]
 COMBINATIONS = [
     ("adamw", "default"),

@@ -7,10 +7,10 @@ import sys
 from dataclasses import replace
 
 import pytest
+from settled import settled
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.experiment import Experiment
 from cputrain.run.names import AGAIN, INDUCTOR
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side import lineup
@@ -71,7 +71,7 @@ def test_where_all_cores_are_one_it_runs_once():
 
 
 def made(shape, threads, engines):
-    cells = tuple(plan.PlannedCell((shape, name, threads), Experiment(), None) for name in engines)
+    cells = tuple(plan.PlannedCell((shape, name, threads), settled(), None) for name in engines)
     return plan.Planned("", "", object, cells)
 
 

@@ -8,19 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 pytest.importorskip("torch")
 
-from cputrain.experiment import Experiment
+
 from cputrain.results import records
 from cputrain.run import stacks
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side import lineup
 from cputrain.sweep.side_by_side.rounds import Rounds
 
-SMALL = Experiment().but(
-    n_layer=1, n_embd=64, seq_len=32, steps=2, samples=2, warm_up_steps=2, cores=1
-)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=2, samples=2, warm_up_steps=2, cores=1)
 NUMPY = SMALL.but(engine="numpy", attention_backend="manual")
 
 

@@ -8,17 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from settled import settled
 
 torch = pytest.importorskip("torch")
 
+
 from cputrain import engines, paths  # noqa: E402
 from cputrain.data.batches import Batch  # noqa: E402
-from cputrain.experiment import Experiment, ExperimentError  # noqa: E402
+from cputrain.experiment import ExperimentError  # noqa: E402
 from cputrain.model import initial  # noqa: E402
 from cputrain.worker.ranks import torchrun  # noqa: E402
 
 RANKS = 4
-SMALL = Experiment().but(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=4, processes=RANKS)
+SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=4, processes=RANKS)
 EXPERIMENTS = {
     "plain": SMALL,
     "accumulated": SMALL.but(grad_accum=3),

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 pytest.importorskip("torch")
 
 from cputrain import engines
 from cputrain.data import feed
-from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory import memory_bytes
@@ -22,7 +22,7 @@ from cputrain.run.launch import CellFailed
 from cputrain.worker.ranks import torchrun
 
 SHAPE = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "batch_size": 2, "grad_accum": 2}
-SMALL = Experiment().but(**SHAPE, processes=2, steps=4, samples=1, warm_up_steps=2)
+SMALL = settled(**SHAPE, processes=2, steps=4, samples=1, warm_up_steps=2)
 REQUEST = {"offline": True, "model_cap_bytes": 0}
 pytestmark = pytest.mark.skipif(
     (reason := placement.why_not(SMALL)) is not None, reason=str(reason)

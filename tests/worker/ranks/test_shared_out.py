@@ -5,14 +5,14 @@ import os
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from settled import settled
 
-from cputrain.experiment import Experiment
 from cputrain.machine.mask import shared_out
 from cputrain.machine.topology import Cpu, Topology, TopologyError
 from cputrain.run import placement
 from cputrain.worker.ranks import torchrun
 
-EIGHT = Experiment().but(batch_size=8)
+EIGHT = settled(batch_size=8)
 
 
 def machine(*cores):
@@ -87,7 +87,7 @@ def test_no_cpu_is_shared_and_all_have_as_many_cores(cores, processes):
 def test_this_machine_shares_out_what_it_has_and_says_what_it_has_not():
     cores = placement.place(EIGHT.but(processes=1)).physical_cores
     asked = len(os.sched_getaffinity(0)) + 1
-    many = Experiment().but(batch_size=asked, processes=asked)
+    many = settled(batch_size=asked, processes=asked)
     assert f"{asked} processes need {asked} cores, {cores} core" in placement.why_not(many)
     one = placement.place(EIGHT.but(processes=1))
     assert one.ranks == (one.cpus,) and one.omp_threads == cores

@@ -23,8 +23,6 @@ class JaxCache(Knob):
     """JAX's cache of compiled programs; `executed.jax_` shows what came from it."""
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
-        if experiment.runtime.engine != "jax":
-            return {}
         if experiment.runtime.jit_state == "steady":
             return {"JAX_ENABLE_COMPILATION_CACHE": "false"}
         return dict(EVERYTHING)

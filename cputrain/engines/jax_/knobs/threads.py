@@ -5,7 +5,7 @@ the mask. OMP_NUM_THREADS and --xla_cpu_multi_thread_eigen change nothing (jax 0
 are started by a thread of another pool, without a name, which executes what is not worth sharing
 out, and with NPROC=1 nearly everything; it waits while the pool works, so no more than NPROC
 threads ever run at a time (tried: CPU time over wall time was 1.05 at most with NPROC=1 on two
-CPUs). `inforce.threads` counts the pool.
+CPUs). The engine's spec has the pool counted.
 """
 
 from __future__ import annotations
@@ -22,6 +22,4 @@ class JaxThreads(Knob):
     """The threads that XLA computes with."""
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
-        if experiment.runtime.engine != "jax":
-            return {}
         return {"NPROC": str(placement.threads)}

@@ -62,8 +62,6 @@ class Xla(Knob):
 
 def flags(experiment: Experiment) -> list[str]:
     """What XLA is told; nothing where everything is as XLA has it."""
-    if experiment.runtime.engine != "jax":
-        return []
     words = [] if experiment.runtime.fusion else list(NO_FUSION)
     if (cap := _cap(experiment)) is not None:
         words = [word for word in words if "ynn" not in word]
@@ -90,6 +88,4 @@ def capped(level: str, found: dict[str, dict[str, int]]) -> list[Check]:
 
 
 def _cap(experiment: Experiment) -> str | None:
-    if experiment.runtime.engine != "jax":
-        return None
     return CAPS.get(experiment.system.instruction_set)

@@ -47,10 +47,7 @@ class NativeCompiler(Knob):
 
     def why_not(self, experiment: Experiment) -> str | None:
         """It is not here, lacks something that it needs, or refuses a switch."""
-        runtime = experiment.runtime
-        if runtime.engine != "native":
-            return None
-        cc = runtime.cc
+        cc = experiment.runtime.cc
         if not compilers.is_here(cc):
             return f"{cc} is not installed: {compilers.INSTALL[cc]}"
         if words.is_x86() and not compilers.is_here(vectors.PROGRAM):
@@ -69,8 +66,6 @@ class NativeCompiler(Knob):
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        if experiment.runtime.engine != "native":
-            return []
         loaded = [Path(path) for path in mapped.libraries(library_build.NAME)]
         return [*in_force(experiment, loaded), *small_numbers(readings)]
 

@@ -31,15 +31,11 @@ class OmpSchedule(Knob):
     """How OpenMP shares out the native engine's loops."""
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
-        if experiment.runtime.engine != "native":
-            return {}
         return {VARIABLE: experiment.system.omp_schedule}
 
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        if experiment.runtime.engine != "native":
-            return []
         loaded = [Path(path) for path in mapped.libraries(library_build.NAME)]
         return in_force(experiment.system.omp_schedule, loaded, readings)
 

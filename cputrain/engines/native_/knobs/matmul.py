@@ -1,0 +1,54 @@
+"""Which library multiplies the native engine's matrices: its own code, or one of one thread.
+
+The engine's OpenMP threads each call the library.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cputrain.knobs.inforce import Check, same
+from cputrain.knobs.knob import Placement
+from cputrain.knobs.matmul import MKL_LAYERS, Matmul, given
+
+if TYPE_CHECKING:
+    from cputrain.experiment import Experiment
+
+ALONE = {
+    "openblas": {"OPENBLAS_NUM_THREADS": "1"},
+    "mkl": {"MKL_NUM_THREADS": "1", **MKL_LAYERS, "MKL_THREADING_LAYER": "SEQUENTIAL"},
+}
+
+
+class NativeMatmul(Matmul):
+    """A library of one thread for each of the engine's own."""
+
+    def threading(self, backend: str) -> dict[str, str]:
+        return ALONE[backend]
+
+    def checks(
+        self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
+    ) -> list[Check]:
+        """The library's file, its one thread, and that MKL has no layer of threads."""
+        backend, blas = experiment.runtime.matmul_backend, readings.get("blas") or {}
+        if backend == "default":
+            return []
+        path = given()
+        checks = [
+            same("library of matrix products", path, blas.get("path")),
+            same("threads of the library itself", 1, blas.get("threads")),
+        ]
+        if backend == "mkl":
+            layer = layer_of(path, readings)
+            checks.append(same("MKL's threading layer", "sequential", layer))
+        return checks
+
+
+def layer_of(path: str, readings: dict[str, Any]) -> str | None:
+    """What makes the threads of the library at `path`, as threadpoolctl tells; None for nothing."""
+    for pool in readings.get("threadpools") or []:
+        if os.path.realpath(pool["filepath"]) == path:
+            layer: str | None = pool.get("threading_layer")
+            return layer
+    return None

@@ -1,0 +1,1 @@
+"""Settings of a worker's process as NumPy has them."""

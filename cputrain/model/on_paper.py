@@ -1,0 +1,65 @@
+"""What operations and bytes of a step depend on beside the model: how an engine works.
+
+An engine's spec is one of these and is made known here when it is loaded (`engines.specs`): this
+room knows no engine by itself. Standard library only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from cputrain.experiment import Experiment
+
+
+class OnPaper:
+    """How an engine works, as far as operations and bytes are counted.
+
+    Attributes:
+        framework_bytes: resident bytes of a worker with its imports, data and profiler.
+        compiler_bytes: resident bytes more, by runtime.compile.
+        fuses_attention: whether sdpa is one kernel for all of attention, which skips keys by whole
+            blocks, keeps no pairs, and computes the scores again in the backward pass.
+        kept_per_pair: numbers that attention keeps of a (query, key) pair otherwise.
+        used_per_pair: numbers of a pair that are in use at the peak beside those.
+        turns_factors: whether bf16 factors that are turned before a product become fp32.
+        has_buffers: whether masks and tables of positions are kept as arrays.
+    """
+
+    framework_bytes: ClassVar[int]
+    compiler_bytes: ClassVar[Mapping[str, int]] = {}
+    fuses_attention: ClassVar[bool] = False
+    kept_per_pair: ClassVar[int] = 1
+    used_per_pair: ClassVar[int] = 2
+    turns_factors: ClassVar[bool] = False
+    has_buffers: ClassVar[bool] = True
+
+    def pairs(self, length: int) -> int | None:
+        """(query, key) pairs that a head computes of `length` tokens; None: as the others do."""
+
+    def activation_bytes(self, experiment: Experiment) -> int | None:
+        """What the backward pass needs and what is in use; None: as frameworks keep it."""
+
+    def leaves_out(self, experiment: Experiment, name: str) -> bool:
+        """Whether recomputing a block stops before this weight: nothing after it is needed."""
+        return False
+
+
+_known: dict[str, OnPaper] = {}
+
+
+def register(name: str, engine: OnPaper) -> None:
+    """Make an engine known by its name."""
+    _known[name] = engine
+
+
+def of(experiment: Experiment) -> OnPaper:
+    """How the experiment's engine works.
+
+    Raises:
+        ValueError: nobody loaded its spec: the experiment is not settled.
+    """
+    name = experiment.runtime.engine
+    if name not in _known:
+        raise ValueError(f"engine = {name!r}: not known yet; the experiment is not settled")
+    return _known[name]
