@@ -1,4 +1,4 @@
-"""Which suites and cells there are, which of them a run takes, and how long that will be."""
+"""Which suites and cells there are, and which of them a run takes."""
 
 from __future__ import annotations
 
