@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> None:
         HostsError: it cannot.
     """
     if "LOCAL_WORLD_SIZE" not in os.environ:
-        raise HostsError("not started by torchrun: see README.md, Several processes")
+        raise HostsError("not started by torchrun: see docs/several-processes.md")
     experiment = read(arguments.experiment)
     placement = settle(experiment)
     signal.alarm(experiment.budget.deadline_s)
