@@ -20,7 +20,7 @@ from cputrain.experiment.parts import Budget, Model, Training
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 
-SCHEMA = 1
+SCHEMA = 2
 """Raise it when a default below changes: identities leave defaults out."""
 
 
@@ -87,9 +87,16 @@ class Experiment:
 
     @property
     def identity(self) -> str:
-        """Twelve hexadecimal digits that name this setting, by the fields not at their default."""
+        """Twelve hexadecimal digits that name this setting, by the fields not at their default.
+
+        How much is measured of it, the budget, is no part of it.
+        """
         default = Experiment().flat()
-        changed = {name: value for name, value in self.flat().items() if value != default[name]}
+        changed = {
+            name: value
+            for name, value in self.flat().items()
+            if value != default[name] and PART_OF[name] != "budget"
+        }
         text = json.dumps([SCHEMA, changed], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

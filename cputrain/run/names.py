@@ -3,6 +3,9 @@
 SUITE = "engines"
 """The folder of its run records, as a suite's name."""
 
+PARAMETERS = ("shape", "engine", "threads")
+"""What the values of its cells are."""
+
 FIRST = "torch"
 """What the others are compared with."""
 AGAIN = "torch again"

@@ -7,14 +7,19 @@ worker starts with the first sample, lives on `self`, and ends with the last one
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import sys
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
 from cputrain.model import flops
+from cputrain.paths import cell_name
+from cputrain.record.cell import CellKey
 from cputrain.run import placement, stacks
 from cputrain.run.cell import CellRun
 
@@ -105,7 +110,7 @@ class Suite:
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells()[0]
-        self._cell = CellRun(type(self).__name__, values, self.experiment(*values), start=first)
+        self._cell = CellRun(self.key(*values), self.experiment(*values), start=first)
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())
@@ -121,3 +126,24 @@ class Suite:
     def timer(self) -> float:
         """asv's clock: grows by the median step time of each sample, as the worker measured it."""
         return self._cell.clock_s
+
+    @classmethod
+    def key(cls, *values: Any) -> CellKey:
+        """What the record of a cell says of it for the tables: see `CellKey`."""
+        cells = cls.cells()
+        about = inspect.getdoc(sys.modules[cls.__module__]) or cls.__module__.rpartition(".")[2]
+        return CellKey(
+            suite=cls.__name__,
+            values=values,
+            param_names=tuple(cls.param_names),
+            area=" ".join(about.split()),
+            description=" ".join((inspect.getdoc(cls) or "").split()),
+            baseline=next((cell_name(c) for c in cells if cls.is_baseline(*c)), None),
+            index=cells.index(values),
+        )
+
+    @classmethod
+    def is_baseline(cls, *values: Any) -> bool:
+        """Whether a cell is the baseline experiment, in however many steps."""
+        base = cls.base()
+        return replace(cls()._varied(*values), budget=base.budget) == base

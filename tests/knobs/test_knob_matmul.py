@@ -14,6 +14,7 @@ from cputrain.experiment import Experiment
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import libraries
+from cputrain.record.cell import CellKey
 from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
@@ -147,7 +148,7 @@ def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch
 
 
 def sampled(experiment):
-    cell = CellRun("Trial", ("x",), experiment)
+    cell = CellRun(CellKey("Trial", ("x",)), experiment)
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]
