@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis import interval, noise_floor
 from cputrain.analysis.interval import Estimate, Measured
-from cputrain.engines import specs
-from cputrain.experiment import Experiment
-from cputrain.results import columns, records
+from cputrain.results import columns
 from cputrain.results.columns import Peaks, Row
 from cputrain.results.rows import CellResult
 
@@ -24,34 +22,33 @@ class Analysis:
     pairs: noise_floor.Pairs
 
 
-def analyse(
-    cells: Sequence[CellResult], peaks: Peaks, baselines: Mapping[str, str | None]
-) -> Analysis:
+def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     """What the cells of one machine say together.
 
     Args:
         cells: all of them.
         peaks: of the machine.
-        baselines: see `report.export.export`.
     """
     found = [columns.row(cell, peaks) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
-    replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
+    replicated = {cells[i].workers[0].session for i in measured if len(cells[i].workers) > 1}
     made = interval.estimates([_measured(cells[i], replicated) for i in measured])
     known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
     noise = noise_floor.floor(
         [row["step_s"] for row in found if row["suite"] == noise_floor.SUITE and row["step_s"]]
     )
-    firsts = _baselines(cells, baselines)
+    places = {(cell.suite, cell.value): index for index, cell in enumerate(cells)}
     for index, estimate in known.items():
         row = found[index]
         if estimate.interval:
             row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
         _say(row, estimate.reason)
-        base = firsts.get(row["suite"])
+        baseline = cells[index].key.baseline
+        if baseline is None:
+            continue
+        base = places.get((cells[index].suite, baseline))
         if base is None or base not in known:
-            if baselines.get(row["suite"], "") is not None:  # where there is to be one
-                _say(row, "no baseline cell to compare with")
+            _say(row, "no baseline cell to compare with")
             continue
         row["effect"] = row["step_s"] / found[base]["step_s"]
         if index == base:
@@ -86,22 +83,12 @@ def _measured(cell: CellResult, replicated: set[str]) -> Measured:
     take turns on a CPU vary in a way of their own, so they are a pool of their own.
     """
     last = cell.workers[-1]
-    session, placement = last["session"], last["placement"]
+    session = last.session
     suite = cell.suite if session in replicated else None
-    crowded = placement["threads"] > len(placement["cpus"])
+    crowded = last.place.threads > len(last.place.cpus)
     return Measured(
-        steps=tuple(tuple(records.steps(worker)) for worker in cell.workers),
-        like=(session, suite, last["identity"], crowded),
+        steps=tuple(tuple(worker.step_s) for worker in cell.workers),
+        like=(session, suite, last.identity, crowded),
         pool=(session, crowded),
+        step_s=cell.step_s,
     )
-
-
-def _baselines(cells: Sequence[CellResult], given: Mapping[str, str | None]) -> dict[str, int]:
-    """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
-    usual = specs.settle(Experiment()).identity
-    found: dict[str, int] = {}
-    for index, cell in enumerate(cells):
-        wanted = given.get(cell.suite, usual)
-        if cell.ok and cell.workers and cell.workers[-1]["identity"] == wanted:
-            found.setdefault(cell.suite, index)
-    return found

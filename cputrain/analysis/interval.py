@@ -1,6 +1,7 @@
 """The interval of a step time, and of its ratio to another: a bootstrap over workers, then steps.
 
-A cell's step time is the median over its workers of the median over a worker's steps.
+A cell's step time is given: the median over its samples. Without one, the median over its
+workers of the median over a worker's steps stands for it.
 Each draw moves every worker by a worker effect (log-normal, spread from `spread`) and
 takes its steps anew from those measured (Davison & Hinkley 1997, ch. 3: hierarchical
 resampling), then takes the same medians. The seed is fixed: the same results give the
@@ -31,11 +32,13 @@ class Measured:
         steps: seconds of each timed step, worker by worker.
         like: cells of equal `like` ran the same experiment: their workers are replicates.
         pool: cells of equal `pool` may learn the spread of workers from one another.
+        step_s: the cell's step time, where it is not that of its workers' medians.
     """
 
     steps: tuple[tuple[float, ...], ...]
     like: Hashable
     pool: Hashable
+    step_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def _log_medians(one: Measured) -> list[float]:
 
 def _estimate(one: Measured, sigma: Array | None, rng: np.random.Generator) -> Estimate:
     medians = np.array([np.median(steps) for steps in one.steps])
-    step_s = float(np.median(medians))
+    step_s = float(np.median(medians)) if one.step_s is None else one.step_s
     if sigma is None:
         return Estimate(step_s, None, TOO_FEW)
     within = np.stack([_within(np.asarray(steps), rng) for steps in one.steps])

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from cputrain.analysis import interval, noise_floor
 from cputrain.analysis.interval import Estimate, Measured
-from cputrain.results import columns, records
+from cputrain.results import columns
 from cputrain.results.columns import Peaks, Row
 from cputrain.results.engines import RATIO, SCHEMA
 from cputrain.results.rows import CellResult
@@ -27,7 +27,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> list[Row]:
     """A row for each cell, in their order.
 
     Args:
-        cells: `values` are shape, engine, threads; workers have a "turn".
+        cells: `values` are shape, engine, threads; workers have a turn.
         peaks: of the machine.
     """
     found = [_row(cell, peaks) for cell in cells]
@@ -50,12 +50,11 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> list[Row]:
 
 
 def _row(cell: CellResult, peaks: Peaks) -> Row:
-    turns = [worker.get("turn") or {} for worker in cell.workers]
-    places = [str(turn["place"]) for turn in turns if "place" in turn]
+    turns = [worker.turn for worker in cell.workers if worker.turn]
     every = columns.row(cell, peaks) | {
         "compute_threads": cell.values[2],
-        "seed": next((turn["seed"] for turn in turns if "seed" in turn), None),
-        "order": " ".join(places) or None,
+        "seed": turns[0].seed if turns else None,
+        "order": " ".join(str(turn.place) for turn in turns) or None,
         **dict.fromkeys(RATIO),
     }
     return {name: every[name] for name in SCHEMA}
@@ -63,8 +62,9 @@ def _row(cell: CellResult, peaks: Peaks) -> Row:
 
 def _measured(cell: CellResult) -> Measured:
     last = cell.workers[-1]
-    steps = tuple(tuple(records.steps(worker)) for worker in cell.workers)
-    return Measured(steps, like=(cell.suite, last["identity"]), pool=last["session"])
+    steps = tuple(tuple(worker.step_s) for worker in cell.workers)
+    like = (cell.suite, last.identity)
+    return Measured(steps, like, pool=last.session, step_s=cell.step_s)
 
 
 def _ratios(cells: Sequence[CellResult]) -> dict[int, Estimate]:
@@ -86,7 +86,7 @@ def _ratios(cells: Sequence[CellResult]) -> dict[int, Estimate]:
 
 
 def _by_round(cell: CellResult) -> dict[int, list[float]]:
-    return {worker["turn"]["round"]: records.steps(worker) for worker in cell.workers}
+    return {worker.turn.round: worker.step_s for worker in cell.workers if worker.turn}
 
 
 def _block(cell: CellResult) -> tuple[object, ...]:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cputrain.machine import mapped, reading
+from cputrain.record.proof import Check as Check
 
 
 class NotInForce(RuntimeError):
     """A setting that does not apply: the message names it, what was asked and what was found."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One setting: what was asked, what was found, and whether that is the same thing."""
-
-    name: str
-    asked: Any
-    found: Any
-    ok: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """For the run record."""
-        return asdict(self)
 
 
 def same(name: str, asked: Any, found: Any) -> Check:

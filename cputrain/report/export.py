@@ -1,16 +1,15 @@
-"""From asv's results and the run records to every table, plot and page under result/."""
+"""From the run records to every table, plot and page under result/."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.analysis.effects import analyse
 from cputrain.report import page, plots
 from cputrain.report.page import MachinePage
-from cputrain.results import engines, machines, rows, tables
+from cputrain.results import asvfiles, engines, machines, records, rows, tables
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
 
@@ -24,46 +23,41 @@ class Summary:
     files: list[Path]
 
 
-def export(
-    root: Path,
-    descriptions: Mapping[str, str] | None = None,
-    baselines: Mapping[str, str | None] | None = None,
-) -> Summary:
+def export(root: Path) -> Summary:
     """Write everything for every machine found under root/result and root/output.
-
-    Args:
-        root: the project folder.
-        descriptions: what each suite is about, by its name.
-        baselines: identity of each suite's baseline experiment, by the suite's name, where it
-            is not the experiment of all defaults; None where a suite has no baseline: its cells
-            have no effects and it takes no place among the ranked.
 
     Raises:
         OSError: something under root/result cannot be written.
+        RunError: no record can be used, and there are tables of earlier ones.
     """
     result = root / "result"
     pages: list[MachinePage] = []
-    problems: list[Problem] = []
     files: list[Path] = []
-    for name in sorted({*rows.machines(root), *engines.machines(result)}):
+    known, problems = asvfiles.suites(root)
+    measured, misnamed = records.machines(root)
+    problems += misnamed
+    problems += tables.without_records(root, measured)
+    every_machine, links = tables.not_links(result, {*measured, *engines.machines(result)})
+    problems += links
+    for name in every_machine:
         machine, unknown = machines.read(root, name)
         cells, broken = rows.read(root, name)
         problems += unknown + broken
         peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
         problems += low
-        said = analyse(cells, peaks, baselines or {})
+        said = analyse(cells, peaks)
         drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
         beside, broken = engines.read(result, name)
         problems += broken
-        alone = {suite for suite, identity in (baselines or {}).items() if identity is None}
         pages.append(
-            MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, alone, beside)
+            MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, known, beside)
         )
         files += drawn.values()
     every = [row for one in pages for row in one.rows]
-    problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in problems]
+    problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
+    tables.spare(result, every, problems)
     files += tables.write(result, every)
-    files.append(page.write(result, pages, descriptions or {}, problems))
+    files.append(page.write(result, pages, problems))
     return Summary(every, problems, files)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from cputrain.experiment import Experiment
 from cputrain.report import words
 from cputrain.results.columns import Row
-from cputrain.results.rows import NOT_RUN
 
 LONGEST_REASON = 200
 SLOW_START = 10
@@ -89,7 +88,7 @@ def note(row: Row, varied: str = "") -> str:
     if len(reason) > LONGEST_REASON:
         reason = reason[: LONGEST_REASON - 3] + "..."
     if row["status"] != "ok":
-        said.append(reason if reason == NOT_RUN else f"{row['status']}: {reason}")
+        said.append(f"{row['status']}: {reason}")
     else:
         said += [reason] if reason else []
     column, tell = SHOWN.get(varied, ("", None))

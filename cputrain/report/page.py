@@ -36,7 +36,7 @@ class MachinePage:
         noise: the noise floor; None without the A/A suite.
         pairs: of A/A cells, and how many the interval calls different.
         plots: SVG of each suite that has one.
-        unranked: suites without a baseline: their values are not settings of one variable.
+        known: suites that there are, whether they ran or not.
         engines: rows of `results.engines`; empty where they did not run side by side.
     """
 
@@ -46,7 +46,7 @@ class MachinePage:
     noise: float | None
     pairs: noise_floor.Pairs
     plots: Mapping[str, Path]
-    unranked: Collection[str] = ()
+    known: Collection[str] = ()
     engines: Sequence[Row] = ()
 
     @property
@@ -57,7 +57,9 @@ class MachinePage:
     @property
     def ranked(self) -> list[ranking.Ranked]:
         """The suites that vary something, by how much it changes the step time."""
-        others = {noise_floor.SUITE, *self.unranked}
+        # Without a baseline, a suite's values are not settings of one variable.
+        others = {cell.suite for cell in self.cells if cell.key.baseline is None}
+        others.add(noise_floor.SUITE)
         return [one for one in ranking.rank(self.rows) if one.suite not in others]
 
     @property
@@ -80,7 +82,7 @@ class MachinePage:
         baselines = [
             (cell.suite, bool(row["disturbed_samples"]), row["step_s"])
             for cell, row in zip(self.cells, self.rows, strict=True)
-            if cell.ok and cell.workers and cell.workers[-1]["identity"] == usual
+            if cell.ok and cell.workers and cell.workers[-1].identity == usual
         ]
         baselines = [one for one in baselines if one[0] == noise_floor.SUITE] or baselines
         baselines = [one for one in baselines if not one[1]] or baselines
@@ -100,15 +102,15 @@ class MachinePage:
     def suites(self) -> list[tuple[str, list[Row], str]]:
         """Suites of which something ran, as ranked: name, rows, and what is varied."""
         ran = dict.fromkeys([one.suite for one in self.ranked])
-        ran |= dict.fromkeys(cell.suite for cell in self.cells if cell.mode)
+        ran |= dict.fromkeys(cell.suite for cell in self.cells)
         first = {cell.suite: " x ".join(cell.param_names) for cell in reversed(self.cells)}
         return [(s, [row for row in self.rows if row["suite"] == s], first[s]) for s in ran]
 
     @property
     def not_run(self) -> list[str]:
         """Suites of which nothing ran."""
-        ran = {cell.suite for cell in self.cells if cell.mode}
-        return list(dict.fromkeys(c.suite for c in self.cells if c.suite not in ran))
+        ran = {cell.suite for cell in self.cells}
+        return [suite for suite in self.known if suite not in ran]
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -119,7 +121,6 @@ class MachinePage:
 def write(
     result: Path,
     pages: Sequence[MachinePage],
-    descriptions: Mapping[str, str],
     problems: Sequence[Problem],
 ) -> Path:
     """Write result/README.md; its path."""
@@ -138,7 +139,7 @@ def write(
     text = template.render(
         pages=sorted(pages, key=lambda page: page.baseline_s or float("inf")),
         fastest=min((page.baseline_s for page in known if page.baseline_s), default=None),
-        descriptions=descriptions,
+        descriptions={c.suite: c.key.description for p in pages for c in p.cells},
         problems=problems,
         link=lambda path: path.relative_to(result).as_posix(),
     )

@@ -58,8 +58,9 @@ class Picture:
     @property
     def is_numeric(self) -> bool:
         """Whether values are points on an axis: one parameter, numbers, two of them at least."""
-        numbers = all(type(c.values[0]) in (int, float) for c in self.cells)
-        return len(self.cells[0].values) == 1 and numbers and len(self.shown) > 1
+        known = [cell.values for cell in self.cells if cell.values]
+        numbers = all(type(v[0]) in (int, float) and len(v) == 1 for v in known)
+        return numbers and len(self.shown) > 1
 
 
 def draw_all(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from cputrain.results.columns import Row
-from cputrain.results.rows import CUT_SHORT, NOT_RUN
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -30,7 +29,7 @@ def by_reason(rows: Sequence[Row]) -> list[tuple[str, str]]:
     found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         cells.setdefault(row["suite"], []).append(row["value"])
-        if row["status"] == "skipped" and row["reason"] not in (NOT_RUN, CUT_SHORT):
+        if row["status"] == "skipped":
             suites = found.setdefault(general(row), {})
             suites.setdefault(row["suite"], []).append(row["value"])
     return [

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from cputrain.results.records import WorkerRecord
+from cputrain.record.worker import WorkerRecord
 
 SHARES = ("run_queue_share", "steal_share")
 COUNTS = ("minor_faults", "voluntary_switches", "energy_j")
@@ -21,24 +21,24 @@ def columns(workers: Sequence[WorkerRecord]) -> dict[str, Any]:
     clock_ghz: the observed clock, an estimate: median over the samples.
     anon_huge_bytes: memory in transparent huge pages, the most of all workers.
     """
-    found: dict[str, Any] = {name: _mean(_readings(workers, name)) for name in SHARES}
+    row: dict[str, Any] = {name: _mean(_readings(workers, name)) for name in SHARES}
     for name in COUNTS:
-        found[f"{name}_per_step"] = _median(_per_step(workers, name))
-    found["clock_ghz"] = _median(_readings(workers, "clock_ghz"))
-    states = [worker.get("state") or {} for worker in workers]
-    huge = [s["anon_huge_bytes"] for s in states if s.get("anon_huge_bytes") is not None]
-    return found | {"anon_huge_bytes": max(huge, default=None)}
+        row[f"{name}_per_step"] = _median(_per_step(workers, name))
+    row["clock_ghz"] = _median(_readings(workers, "clock_ghz"))
+    huge = [worker.state.anon_huge_bytes for worker in workers if worker.state]
+    row["anon_huge_bytes"] = max((size for size in huge if size is not None), default=None)
+    return row
 
 
 def _readings(workers: Sequence[WorkerRecord], name: str) -> list[float]:
-    noise = [s.get("noise") or {} for worker in workers for s in worker["samples"]]
-    return [one[name] for one in noise if one.get(name) is not None]
+    noise = [getattr(sample.noise, name) for worker in workers for sample in worker.samples]
+    return [value for value in noise if value is not None]
 
 
 def _per_step(workers: Sequence[WorkerRecord], name: str) -> list[float]:
     """A count per step, by sample."""
-    samples = [s for worker in workers if not worker.get("composed") for s in worker["samples"]]
-    counts = [((s.get("noise") or {}).get(name), len(s["step_s"])) for s in samples]
+    samples = [s for worker in workers if not worker.composed for s in worker.samples]
+    counts = [(getattr(sample.noise, name), len(sample.step_s)) for sample in samples]
     return [count / steps for count, steps in counts if count is not None]
 
 

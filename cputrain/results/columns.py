@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from cputrain.record.worker import WorkerRecord
 from cputrain.results import asked, circumstances
-from cputrain.results.records import WorkerRecord, steps
 from cputrain.results.rows import CellResult
 
 Row = dict[str, Any]
@@ -79,35 +79,34 @@ def row(cell: CellResult, peaks: Peaks) -> Row:
 
 
 def _provenance(last: WorkerRecord) -> Row:
-    versions, data = last.get("versions") or {}, last.get("data") or {}
+    data = last.data
     return {
-        **{name: versions.get(name) for name in VERSIONS},
-        "data_source": data.get("source"),
-        "data_fingerprint": data.get("fingerprint"),
-        "dirty": " ".join(last.get("dirty") or []) or None,
-        "session": last["session"],
-        "started": last.get("started"),
-        "first_loss": last.get("first_loss"),
-        "last_loss": last.get("last_loss"),
+        **{name: last.versions.get(name) for name in VERSIONS},
+        "data_source": data.source if data else None,
+        "data_fingerprint": data.fingerprint if data else None,
+        "dirty": " ".join(last.dirty) or None,
+        "session": last.session,
+        "started": last.started,
+        "first_loss": last.first_loss,
+        "last_loss": last.last_loss,
     }
 
 
 def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
-    every = [steps(worker) for worker in workers]
-    peak_rss = [w["peak_rss_bytes"] for w in workers if w.get("peak_rss_bytes") is not None]
-    samples = [sample for worker in workers for sample in worker["samples"]]
+    every = [worker.step_s for worker in workers]
+    peak_rss = [w.peak_rss_bytes for w in workers if w.peak_rss_bytes is not None]
+    samples = [sample for worker in workers for sample in worker.samples]
     outside = [
-        worker["wall_s"] - worker["training_s"] - worker["phases"].get("import_s", 0.0)
+        worker.wall_s - worker.training_s - worker.phases.get("import_s", 0.0)
         for worker in workers
-        if {"wall_s", "training_s", "phases"} <= worker.keys()
+        if worker.wall_s is not None and worker.training_s is not None
     ]
     return {
         "workers": len(workers),
         "samples": len(samples),
         "steps": sum(map(len, every)),
-        "step_s": statistics.median(map(statistics.median, every)),
         "step_s_min": min(map(min, every)),
-        "disturbed_samples": sum(bool(sample.get("disturbed")) for sample in samples),
+        "disturbed_samples": sum(sample.disturbed for sample in samples),
         "peak_rss_bytes": max(peak_rss, default=None),
         **{name: _phase(workers, name) for name in ("first_step_s", "import_s")},
         "outside_s": statistics.median(outside) if outside else None,
@@ -116,24 +115,23 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
 
 def _phase(workers: tuple[WorkerRecord, ...], name: str) -> float | None:
     """Seconds of a part of the workers' lives: median; None where no record says."""
-    found = [w["phases"][name] for w in workers if name in (w.get("phases") or {})]
+    found = [worker.phases[name] for worker in workers if name in worker.phases]
     return statistics.median(found) if found else None
 
 
 def busy_cpus(worker: WorkerRecord) -> str:
     """How many CPUs a worker's threads can keep busy: the key of its peak."""
-    return str(min(worker["placement"]["threads"], len(worker["placement"]["cpus"])))
+    return str(min(worker.place.threads, len(worker.place.cpus)))
 
 
 def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
     """Seconds that a step's matrix products take at the measured peaks, each at its own type's.
 
-    None where a peak with as many threads is missing. A record that does not say how many
-    products are of which type is of a time when all were fp32.
+    None where a peak with as many threads is missing.
     """
-    counts, threads = worker["counts"], busy_cpus(worker)
+    threads = busy_cpus(worker)
     total = 0.0
-    for kind, work in (counts.get("flops_by_type") or {"fp32": counts["flops_per_step"]}).items():
+    for kind, work in worker.work.flops_by_type.items():
         peak = peaks.get(kind, {}).get(threads)
         if not peak:
             return None
@@ -143,37 +141,40 @@ def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
 
 def _rates(last: WorkerRecord, step_s: float, peaks: Peaks) -> Row:
     """Rates by the executed FLOPs; mfu is the step's least time at the peaks over its own."""
-    counts, best = last["counts"], best_step_s(last, peaks)
+    counts, best = last.work, best_step_s(last, peaks)
     return {
-        "tokens_per_s": counts["tokens_per_step"] / step_s,
-        "gflop_per_s": counts["flops_per_step"] / step_s / 1e9,
+        "tokens_per_s": counts.tokens_per_step / step_s,
+        "gflop_per_s": counts.flops_per_step / step_s / 1e9,
         "mfu": best / step_s if best else None,
     }
 
 
 def _counts(last: WorkerRecord) -> Row:
-    """What was counted before the run; records of earlier versions lack some."""
-    counts = last["counts"]
+    """What was counted before the run."""
     names = ("n_params", "n_trained", "flops_per_step", "flops_formula", "memory_estimate_bytes")
-    parts = counts.get("memory") or {}
     return {
-        **{name: counts.get(name) for name in names},
-        **{column: parts.get(part) for part, column in MEMORY.items()},
-        **{name: last.get(name) for name in ("optimizer_state_bytes", "simulated", "composed")},
+        **{name: getattr(last.work, name) for name in names},
+        **{column: getattr(last.work.memory, part) for part, column in MEMORY.items()},
+        **{
+            name: getattr(last, name) for name in ("optimizer_state_bytes", "simulated", "composed")
+        },
     }
 
 
 def _data(workers: tuple[WorkerRecord, ...], step_s: float) -> Row:
     """The data path: seconds to load it and to prepare it once, what a step waits, an epoch."""
-    facts = workers[-1].get("data") or {}
-    samples = [s for w in workers for s in w["samples"] if s.get("waited_s") is not None]
-    waited = sum(s["waited_s"] for s in samples)
-    spent = sum(sum(s["step_s"]) for s in samples)
-    steps_per_epoch = facts.get("steps_per_epoch")
+    data = workers[-1].data
+    times = [
+        (sample.waited_s, sum(sample.step_s))
+        for worker in workers
+        for sample in worker.samples
+        if sample.waited_s is not None
+    ]
+    spent_s = sum(spent for _, spent in times)
     return {
         "data_s": _phase(workers, "data_s"),
-        "prepared_s": facts.get("prepared_s"),
-        "counted_share": facts.get("counted_share"),
-        "epoch_s": step_s * steps_per_epoch if steps_per_epoch else None,
-        "wait_share": waited / spent if samples else None,
+        "prepared_s": data.prepared_s if data else None,
+        "counted_share": data.counted_share if data else None,
+        "epoch_s": step_s * data.steps_per_epoch if data and data.steps_per_epoch else None,
+        "wait_share": sum(waited for waited, _ in times) / spent_s if times else None,
     }

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
+import typing
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from cputrain.atomic import write_bytes
+from cputrain.record import files
+from cputrain.record.part import Status
 from cputrain.results import columns, tables
 from cputrain.results.columns import Row
-from cputrain.results.records import STATUSES, Problem
+from cputrain.results.records import RESERVED, Problem, folders
 
 FILES = {"full": "engines.csv", "quick": "engines-quick.csv"}
 """Its name below result/<machine>/, by kind of run."""
@@ -55,7 +59,7 @@ def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:
     problems: list[Problem] = []
     for name in FILES.values():
         path = result / machine / name
-        if path.exists():
+        if os.path.lexists(path):
             found = read_file(path)
             if not isinstance(found, Problem):
                 return found, problems
@@ -65,13 +69,18 @@ def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:
 
 def machines(result: Path) -> list[str]:
     """The machines that have one."""
-    return sorted({p.parent.name for name in FILES.values() for p in result.glob(f"*/{name}")})
+    return [
+        machine
+        for machine in folders(result)
+        if machine not in RESERVED
+        and any(os.path.lexists(result / machine / name) for name in FILES.values())
+    ]
 
 
 def read_file(path: Path) -> list[Row] | Problem:
     """A table's rows, checked as far as they are used."""
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path)
         if not data.endswith(b"\n"):
             raise ValueError("it is cut off")
         found = pl.read_csv(data, schema_overrides=SCHEMA)
@@ -90,7 +99,7 @@ def read_file(path: Path) -> list[Row] | Problem:
 
 def _check(row: Row) -> None:
     """Raises ValueError where a row cannot be shown."""
-    if row["status"] not in STATUSES or None in (row["suite"], row["value"]):
+    if row["status"] not in typing.get_args(Status) or None in (row["suite"], row["value"]):
         raise ValueError(f"status {row['status']!r}")
     for name in NEEDED:
         if SCHEMA[name] == pl.Float64() and row[name] is not None and not 0 < row[name] < math.inf:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cputrain import paths
 from cputrain.machine import measurements
+from cputrain.record import files
 from cputrain.results import asvfiles, columns
 from cputrain.results.columns import Peaks
 from cputrain.results.records import Problem
@@ -80,10 +82,9 @@ def believable(
         best = columns.best_step_s(last, peaks)
         if best is None or best <= cell.step_s:
             continue
-        counts = last["counts"]
-        kinds = [kind for kind in counts.get("flops_by_type") or () if kind != "fp32"]
+        kinds = [kind for kind in last.work.flops_by_type if kind != "fp32"]
         key = kinds[0] if kinds else "fp32", columns.busy_cpus(last)
-        found = counts["flops_per_step"] / cell.step_s, counts["flops_per_step"] / best
+        found = last.work.flops_per_step / cell.step_s, last.work.flops_per_step / best
         bad[key] = max(found, bad.get(key, (0.0, 0.0)))
     good = {
         kind: {n: peak for n, peak in rates.items() if (kind, n) not in bad}
@@ -102,24 +103,20 @@ def believable(
 
 def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
     """Facts and peaks of `machine` as found under root/result."""
-    facts: dict[str, Any] = {}
-    problems: list[Problem] = []
-    for mode in paths.MODES:
-        folder = root / "result" / ("asv-quick" if mode == "quick" else "asv")
-        found, broken = asvfiles.machine_facts(folder, machine)
-        facts = facts or found
-        problems += broken
+    facts, problems = asvfiles.machine_facts(root, machine)
     path = root / "result" / machine / "machine.json"
     rates: dict[str, dict[str, float]] = {}
     date = None
-    if path.exists():
+    if os.path.lexists(path):
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(files.read_bytes(path))
             for kind, name in measurements.FIELDS.items():
                 given = content.get(name) or {}
                 rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
+                if not all(0 < rate < math.inf for rate in rates[kind].values()):
+                    raise ValueError(f"{name} has a rate that cannot be")
             date = content.get("date")
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"
             problems.append(Problem(path, reason))
             rates = {}

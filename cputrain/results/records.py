@@ -1,27 +1,20 @@
-"""Reads the run records under output/: what each worker of a cell measured, and what went wrong."""
+"""Finds and reads the run records under output/: each whole and checked, or one line of why not."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-SCHEMA = 1
-NUMBERS = {
-    "noise": (
-        *("run_queue_share", "steal_share", "minor_faults", "voluntary_switches"),
-        *("energy_j", "clock_ghz"),
-    ),
-    "state": ("anon_huge_bytes",),
-}
-"""Readings that the tables take, of a sample's noise and of a worker's state."""
-STATUSES = ("ok", "skipped", "failed", "timed out", "out of memory")
+from cputrain import paths
+from cputrain.record import files
+from cputrain.record.cell import SCHEMA, CellRecord
+from cputrain.run.names import SUITE as SIDE_BY_SIDE
 
-WorkerRecord = dict[str, Any]
-"""One entry of a run record's "workers"."""
+FILE = "run.json"
+RESERVED = {paths.asv_results(mode).name for mode in paths.MODES}
+"""Folders of result/ that are asv's: no machine's."""
 
 
 @dataclass(frozen=True)
@@ -36,88 +29,88 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Record:
-    """A cell's run record; `workers` oldest first."""
+class Unusable:
+    """A cell whose record cannot be read: what its folders are called, and why."""
 
-    path: Path
-    workers: tuple[WorkerRecord, ...]
-
-    def sessions(self) -> list[list[WorkerRecord]]:
-        """The workers by session, the newest session first."""
-        by_session: dict[str, list[WorkerRecord]] = {}
-        for worker in self.workers:
-            by_session.setdefault(worker["session"], []).append(worker)
-        return list(by_session.values())[::-1]
+    suite: str
+    cell: str
+    problem: Problem
 
 
-def steps(worker: WorkerRecord) -> list[float]:
-    """Seconds of every timed step of a worker, its samples one after the other."""
-    return [seconds for sample in worker.get("samples") or () for seconds in sample["step_s"]]
+def folders(parent: Path) -> list[str]:
+    """Names of the folders in `parent`, sorted; symbolic links are not followed."""
+    try:
+        with os.scandir(parent) as entries:
+            return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
-def read(folder: Path) -> tuple[dict[tuple[str, str], Record | Problem], list[Problem]]:
-    """Every record at folder/<suite>/<cell>/run.json, by (suite, cell), and the broken ones.
+def machines(root: Path) -> tuple[list[str], list[Problem]]:
+    """The machines that have records, and folders of output/ that cannot be a machine's."""
+    names = [
+        name
+        for name in folders(root / "output")
+        if any(any(_files(root, name, mode)) for mode in paths.MODES)
+    ]
+    problems = [
+        Problem(root / "output" / name, f"no machine can be called {name}; rename the folder")
+        for name in names
+        if name in RESERVED
+    ]
+    return [name for name in names if name not in RESERVED], problems
+
+
+def read(root: Path, machine: str, mode: str) -> tuple[list[CellRecord], list[Unusable]]:
+    """Every record of a machine's full or quick sweeps, but those of engines side by side."""
+    found: list[CellRecord] = []
+    unusable: list[Unusable] = []
+    for path in _files(root, machine, mode):
+        suite, cell = path.parent.parent.name, path.parent.name
+        if suite == SIDE_BY_SIDE:
+            continue
+        record = read_file(path, machine)
+        if isinstance(record, Problem):
+            unusable.append(Unusable(suite, cell, record))
+        else:
+            found.append(record)
+    return found, unusable
+
+
+def read_file(path: Path, machine: str | None = None) -> CellRecord | Problem:
+    """One run record. Its names have to be those of the folders that it was found in.
 
     Args:
-        folder: output/<machine>, or output/<machine>/quick.
+        path: of the file, in a folder of its cell in one of its suite.
+        machine: whose it is to be; None takes anybody's.
     """
-    found: dict[tuple[str, str], Record | Problem] = {}
-    for path in sorted(folder.glob("*/*/run.json")):
-        found[path.parent.parent.name, path.parent.name] = read_file(path)
-    return found, [item for item in found.values() if isinstance(item, Problem)]
-
-
-def read_file(path: Path) -> Record | Problem:
-    """One run record, checked as far as it is used."""
     try:
-        content = json.loads(path.read_bytes())
+        record = files.read(path, CellRecord, SCHEMA)
     except OSError as error:
         return Problem(path, f"cannot be read: {error.strerror}")
-    except ValueError:  # also what is not UTF-8
-        return Problem(path, "not JSON, perhaps cut off; delete it and run the cell again")
-    try:
-        if content["schema"] != SCHEMA:
-            return Problem(path, f"schema {content['schema']!r}; this version reads {SCHEMA}")
-        workers = content["workers"]
-        for worker in workers:
-            _check(worker)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        detail = f"{type(error).__name__}: {error}"
-        return Problem(path, f"not a run record ({detail}); delete it and run the cell again")
-    return Record(path, tuple(workers))
+    except files.RecordError as error:
+        return Problem(path, str(error))
+    named = [(record.key.name, path.parent.name), (record.key.suite, path.parent.parent.name)]
+    if machine is not None:
+        named += [(worker.machine, machine) for worker in record.workers]
+    for inside, outside in named:
+        if inside != outside:
+            reason = f"it is of {inside[:60]!r} and lies in the folder of {outside!r}"
+            return Problem(path, f"{reason}; delete it, or move it where it belongs")
+    return record
 
 
-def _check(worker: WorkerRecord) -> None:
-    """Raises ValueError, KeyError, TypeError or AttributeError where `worker` is not one."""
-    for name in ("session", "identity", "status"):
-        if not isinstance(worker[name], str):
-            raise ValueError(f"{name} = {worker[name]!r}")
-    if worker["status"] not in STATUSES:
-        raise ValueError(f"status = {worker['status']!r}")
-    if not all(isinstance(part, dict) for part in worker["experiment"].values()):
-        raise ValueError("experiment has a part that is no object")
-    for name in ("phases", "counts", "placement", "versions", "data"):
-        if not isinstance(worker.get(name) or {}, dict):
-            raise ValueError(f"{name} is no object")
-    numbers: Sequence[object] = steps(worker)
-    for number in numbers:
-        if type(number) not in (int, float) or not 0 < number < math.inf:  # type: ignore[operator]
-            raise ValueError(f"step_s has {number!r}")
-    for sample in worker.get("samples") or ():
-        if not sample["step_s"]:
-            raise ValueError("a sample without steps")
-        _check_numbers(sample, "noise")
-    _check_numbers(worker, "state")
-    if worker["status"] == "ok":
-        if not numbers:
-            raise ValueError("a worker without samples that is ok")
-        worker["counts"]["tokens_per_step"], worker["counts"]["flops_per_step"]
-        len(worker["placement"]["cpus"]), int(worker["placement"]["threads"])
-
-
-def _check_numbers(owner: Any, part: str) -> None:
-    """The part's readings are numbers, null or not there."""
-    readings = owner.get(part) or {}
-    for name in NUMBERS[part]:
-        if type(readings.get(name)) not in (int, float, type(None)):
-            raise ValueError(f"{part}.{name} = {readings[name]!r}")
+def _files(root: Path, machine: str, mode: str) -> Iterator[Path]:
+    """Where there is something called run.json."""
+    suites = root / "output" / machine
+    if machine not in folders(suites.parent):
+        return
+    if mode == "quick":
+        if "quick" not in folders(suites):
+            return
+        suites = suites / "quick"
+    for suite in folders(suites):
+        for cell in folders(suites / suite):
+            path = suites / suite / cell / FILE
+            if os.path.lexists(path):
+                yield path

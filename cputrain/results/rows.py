@@ -1,21 +1,20 @@
-"""Joins asv's results with the run records: one cell of one machine each."""
+"""The cells of a machine as its run records tell: status, reason, number."""
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.results import asvfiles, records
-from cputrain.results.asvfiles import AsvCell, AsvSuite
-from cputrain.results.records import Problem, Record, WorkerRecord
+from cputrain.record.cell import CellKey, CellRecord
+from cputrain.record.worker import WorkerRecord, step_s
+from cputrain.results import records
+from cputrain.results.records import Problem, Unusable
 
-TOLERANCE = 1e-4
-"""Relative; asv keeps five significant digits of its samples."""
-NOT_RUN = "not run"
-CUT_SHORT = "not run to its end: asv keeps nothing of a suite cut short"
+UNPROVEN = "not run to its end, so nothing shows that the model trained"
+NEWER_UNPROVEN = "of an earlier run: the newest was not run to its end"
 
 
 @dataclass(frozen=True)
@@ -23,22 +22,18 @@ class CellResult:
     """One cell of one machine.
 
     Attributes:
+        key: what its record says that it is.
         value: its values joined, as its folder is called.
-        values: its values.
-        mode: "full" or "quick"; None where it never ran.
+        mode: "full" or "quick".
         status: "ok" or what came of it instead, with `reason`.
-        step_s: asv's seconds per step; None unless ok.
-        workers: what measured it: all of one session, oldest first; empty without a record.
-        experiment: of the run record, parts of fields; empty without one.
-        commit: as the record says, else as asv does.
+        step_s: seconds per step; None unless ok.
+        workers: what measured it: all of one session, oldest first.
     """
 
     machine: str
-    suite: str
+    key: CellKey
     value: str
-    values: tuple[Any, ...]
-    param_names: tuple[str, ...]
-    mode: str | None
+    mode: str
     status: str
     reason: str | None
     step_s: float | None = None
@@ -47,117 +42,93 @@ class CellResult:
     commit: str | None = None
 
     @property
+    def suite(self) -> str:
+        """The suite's name."""
+        return self.key.suite
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values of its suite's parameters; empty where its record cannot be read."""
+        return self.key.values
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        """The names of its suite's parameters."""
+        return self.key.param_names
+
+    @property
     def ok(self) -> bool:
         """Whether there is a number."""
         return self.status == "ok"
 
-
-def machines(root: Path) -> list[str]:
-    """Every machine with results or run records under `root`."""
-    found = {name for mode in paths.MODES for name in asvfiles.machines(_asv(root, mode))}
-    for pattern in ("output/*/*/*/run.json", "output/*/quick/*/*/run.json"):
-        found |= {path.relative_to(root).parts[1] for path in root.glob(pattern)}
-    return sorted(found)
+    @property
+    def is_baseline(self) -> bool:
+        """Whether other cells of the suite are compared with it."""
+        return self.key.is_baseline
 
 
 def read(root: Path, machine: str) -> tuple[list[CellResult], list[Problem]]:
-    """Every cell of every suite that asv knows, on `machine`; quick ones where no full one ran."""
-    by_mode: dict[str, list[CellResult]] = {}
+    """Every cell that has a record, suite by suite; quick ones where no full one ran."""
+    by_mode: dict[str, dict[tuple[str, str], CellResult]] = {}
     problems: list[Problem] = []
     for mode in paths.MODES:
-        suites, unusable = asvfiles.read(_asv(root, mode), machine)
-        output = root / "output" / machine
-        found, broken = records.read(output / "quick" if mode == "quick" else output)
-        problems += unusable + broken
-        by_mode[mode] = [
-            _cell(machine, mode, suite, cell, found) for suite in suites for cell in suite.cells
-        ]
-    quick = {(cell.suite, cell.value): cell for cell in by_mode["quick"]}
-    cells = []
-    for cell in by_mode["full"]:
-        other = quick.pop((cell.suite, cell.value), cell)
-        cells.append(other if cell.mode is None else cell)
-    known = {cell.suite for cell in cells}
-    cells += [cell for cell in quick.values() if cell.mode is not None or cell.suite not in known]
-    return cells, list(dict.fromkeys(problems))
+        found, unusable = records.read(root, machine, mode)
+        problems += [item.problem for item in unusable]
+        cells = [_cell(machine, mode, record) for record in found]
+        cells += [_unusable(machine, mode, item, cells) for item in unusable]
+        by_mode[mode] = {(cell.suite, cell.value): cell for cell in cells}
+    cells = list((by_mode["quick"] | by_mode["full"]).values())
+    return sorted(cells, key=_order), problems
 
 
-def _asv(root: Path, mode: str) -> Path:
-    return root / "result" / ("asv-quick" if mode == "quick" else "asv")
+def _order(cell: CellResult) -> tuple[Any, ...]:
+    return cell.key.area, cell.suite, cell.key.index, cell.value
 
 
-def _cell(
-    machine: str,
-    mode: str,
-    suite: AsvSuite,
-    asv: AsvCell,
-    found: dict[tuple[str, str], Record | Problem],
-) -> CellResult:
-    name = paths.cell_name(asv.values)
-    record = found.get((suite.name, name))
-    sessions = record.sessions() if isinstance(record, Record) else []
-    status, reason, workers = _outcome(asv, record, sessions)
-    last = workers[-1] if workers else {}
-    ran = asv.state != "absent" or bool(workers) or isinstance(record, Problem)
+def _cell(machine: str, mode: str, record: CellRecord) -> CellResult:
+    status, reason, workers = _outcome(record)
+    last = workers[-1] if workers else None
     return CellResult(
         machine=machine,
-        suite=suite.name,
-        value=name,
-        values=asv.values,
-        param_names=suite.param_names,
-        mode=mode if ran else None,
+        key=record.key,
+        value=record.key.name,
+        mode=mode,
         status=status,
         reason=reason,
-        step_s=asv.step_s if status == "ok" else None,
+        step_s=step_s(workers) if status == "ok" else None,
         workers=tuple(workers),
-        experiment=last.get("experiment", {}),
-        commit=last.get("commit") or asv.commit,
+        experiment=last.experiment if last else {},
+        commit=last.commit if last else None,
     )
 
 
-def _outcome(
-    asv: AsvCell, record: Record | Problem | None, sessions: list[list[WorkerRecord]]
-) -> tuple[str, str | None, list[WorkerRecord]]:
-    """Status, reason, and the workers that they are of."""
-    newest = sessions[0] if sessions else []
-    bad = next((worker for worker in reversed(newest) if worker["status"] != "ok"), None)
-    if asv.state == "value":
-        return _measured(asv, record, sessions)
-    if bad is not None:
-        return bad["status"], bad.get("reason") or "the record gives no reason", newest
-    if isinstance(record, Problem):
-        return (
-            ("failed" if asv.state == "failed" else "skipped"),
-            f"run record not usable: {record.reason}",
-            [],
-        )
-    if asv.state == "failed":
-        return "failed", "asv has no value, and the run record gives no reason", newest
-    if newest:
-        return "skipped", CUT_SHORT, newest
-    return "skipped", NOT_RUN, []
+def _unusable(machine: str, mode: str, item: Unusable, others: Sequence[CellResult]) -> CellResult:
+    """A failed cell, which takes what it is of from another cell of its suite."""
+    like = next((cell.key for cell in others if cell.suite == item.suite), None)
+    key = CellKey(
+        item.suite,
+        (),
+        param_names=like.param_names if like else (),
+        area=like.area if like else "",
+        description=like.description if like else "",
+        baseline=like.baseline if like else None,
+        index=10**6,
+    )
+    reason = f"run record not usable: {item.problem.reason}"
+    return CellResult(machine, key, item.cell, mode, "failed", reason)
 
 
-def _measured(
-    asv: AsvCell, record: Record | Problem | None, sessions: list[list[WorkerRecord]]
-) -> tuple[str, str | None, list[WorkerRecord]]:
-    """The newest session that took asv's value; a worker of it that failed spoils the cell."""
-    if sessions and all(worker["status"] == "skipped" for worker in sessions[0]):
-        return "skipped", sessions[0][-1].get("reason"), sessions[0]
+def _outcome(record: CellRecord) -> tuple[str, str | None, list[WorkerRecord]]:
+    """Status, reason, and the workers that they are of: the newest session run to its end.
+
+    A worker of it that gave no number spoils the cell.
+    """
+    sessions = record.sessions()
     for session in sessions:
-        samples = [
-            statistics.median(sample["step_s"])
-            for worker in session
-            for sample in worker.get("samples") or ()
-        ]
-        if not samples or abs(statistics.median(samples) / asv.step_s - 1) > TOLERANCE:
+        if any(worker.status == "unproven" for worker in session):
             continue
-        for worker in session:
-            if worker["status"] != "ok":
-                return worker["status"], worker.get("reason"), session
-        return "ok", None, session
-    if isinstance(record, Problem):
-        return "ok", f"asv's value; run record not usable: {record.reason}", []
-    if sessions:
-        return "ok", "asv's value; no session of the run record has it", []
-    return "ok", "asv's value; there is no run record", []
+        for worker in reversed(session):
+            if not worker.ok:
+                return worker.status, worker.reason or "the record gives no reason", session
+        return "ok", None if session is sessions[0] else NEWER_UNPROVEN, session
+    return "unproven", UNPROVEN, sessions[0] if sessions else []

@@ -1,15 +1,18 @@
-"""Writes rows as CSV and Parquet."""
+"""Writes rows as CSV and Parquet, and nothing outside the folder of results."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from cputrain.atomic import write_bytes
+from cputrain.errors import RunError
+from cputrain.results import asvfiles
 from cputrain.results.columns import SCHEMA, Row
+from cputrain.results.records import Problem
 
 DIGITS = 6
 """Significant digits of a number in a CSV; Parquet has them all."""
@@ -18,6 +21,40 @@ DIGITS = 6
 def frame(rows: Sequence[Row]) -> pl.DataFrame:
     """Rows as a data frame with every column and its type, also where all of it is unknown."""
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def without_records(root: Path, measured: Iterable[str]) -> list[Problem]:
+    """Machines of which asv has results and there are no run records: they have no rows."""
+    reason = "no run records of this machine under output/, so its results are in no table"
+    return [
+        Problem(root / "result" / "asv" / machine, reason)
+        for machine in asvfiles.machines(root)
+        if machine not in {*measured}
+    ]
+
+
+def not_links(result: Path, machines: Iterable[str]) -> tuple[list[str], list[Problem]]:
+    """The machines whose folders below result/ are none that lead elsewhere, and the others."""
+    safe: list[str] = []
+    problems: list[Problem] = []
+    for machine in sorted(machines):
+        folders = (result / machine, result / machine / "plots")
+        links = [folder for folder in folders if folder.is_symlink()]
+        problems += [Problem(link, "a symbolic link, which is not written to") for link in links]
+        safe += [] if links else [machine]
+    return safe, problems
+
+
+def spare(result: Path, rows: Sequence[Row], problems: Sequence[Problem]) -> None:
+    """Leave good tables alone where there is no row to write and something could not be read.
+
+    Raises:
+        RunError: that is so.
+    """
+    if rows or not problems or not (result / "results.csv").exists():
+        return
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    raise RunError(f"no run record can be used, the tables stay as they are: {problems[0]}{more}")
 
 
 def write(result: Path, rows: Sequence[Row]) -> list[Path]:

@@ -1,15 +1,14 @@
-"""One cell in one asv process: its worker, its clock and its run record. Standard library only."""
+"""One cell in one asv process: its worker, its clock and its run record."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime
-import statistics
 import time
 import uuid
 from collections.abc import Iterator
-from typing import Any
+
+import msgspec
 
 from cputrain import paths
 from cputrain.engines import specs
@@ -17,57 +16,74 @@ from cputrain.experiment import Experiment
 from cputrain.machine.controls import wanted
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.files import ControlError
+from cputrain.record.cell import CellKey
+from cputrain.record.events import WorkerEnded
+from cputrain.record.files import RecordError
+from cputrain.record.part import Status
+from cputrain.record.process import Change, Placement, Turn
+from cputrain.record.worker import WorkerRecord, step_s
 from cputrain.run import launch, placement, recording
 from cputrain.run.launch import CellFailed
 from cputrain.worker import saved
 
 
 class CellRun:
-    """Runs the samples of one (suite, values) and keeps what they left.
+    """Runs the samples of one cell and keeps what they left.
+
+    Args:
+        key: the cell.
+        experiment: what it runs.
+        start: values of the suite's cell whose saved model fine-tuning starts from.
+        turn: of a run of engines side by side; goes to the record.
 
     Attributes:
         clock_s: grows by the median step time of each sample.
-        start: the saved model that fine-tuning starts from: that of the cell of values `start`.
+        record: of the present worker: "unproven" until its training gates have passed.
     """
 
     def __init__(
         self,
-        suite: str,
-        values: tuple[Any, ...],
+        key: CellKey,
         experiment: Experiment,
-        start: tuple[Any, ...] | None = None,
+        start: tuple[object, ...] | None = None,
+        turn: Turn | None = None,
     ) -> None:
-        self.suite, self.values, self.experiment = suite, values, specs.settle(experiment)
+        self.key, self.experiment, self.turn = key, specs.settle(experiment), turn
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
         self.changes: Changes | None = None
-        self.folder = (
-            paths.output_folder(recording.machine(), recording.mode())
-            / suite
-            / paths.cell_name(values)
-        )
-        self.start = self.folder.with_name(paths.cell_name(start or values)) / saved.MODEL
-        self._open()
+        suites = paths.output_folder(recording.machine(), recording.mode())
+        self.folder = suites / key.suite / key.name
+        self.start = self.folder.with_name(paths.cell_name(start or key.values)) / saved.MODEL
+        self.record = self._opened()
 
     def why_no_start(self) -> str | None:
         """Why the saved model that this cell starts from is not there; None where it is."""
         if self.experiment.training.fine_tuning == "scratch" or self.start.exists():
             return None
-        return f"{self.start} is not there to start from: run the whole suite {self.suite} first"
+        return (
+            f"{self.start} is not there to start from: run the whole suite {self.key.suite} first"
+        )
 
     def _change_machine(self) -> None:
         """Set what the experiment asks of the machine; `_close` has it put back."""
         self.changes = wanted.changes(self.experiment)
-        if self.changes.wanted:
-            self.record["machine_changes"] = self.changes.record
         try:
             self.changes.apply()
         except ControlError as error:
             raise CellFailed("failed", str(error)) from error
+        finally:
+            self._note_changes()
+
+    def _note_changes(self) -> None:
+        if self.changes is not None:
+            changes = msgspec.convert(self.changes.record, list[Change])
+            self.record = self.record.but(machine_changes=changes)
 
     def _put_back(self) -> str | None:
         """Put back what was changed; one line about the first file that could not be."""
         left = [] if self.changes is None else self.changes.put_back()
+        self._note_changes()
         self.changes = None
         return f"the machine is NOT as it was: {left[0]}; bench.py restore" if left else None
 
@@ -88,24 +104,23 @@ class CellRun:
         cold.end()
         return launch.Worker(self.experiment, request, compiled=compiled)
 
-    def _open(self) -> None:
+    def _opened(self) -> WorkerRecord:
+        """The record of a worker that has not started."""
         commit, dirty = recording.commit()
         self.started = time.monotonic()
-        self.record: dict[str, Any] = {
-            "id": uuid.uuid4().hex[:12],
-            "session": recording.session(),
-            "run": recording.run(),
-            "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "mode": recording.mode(),
-            "status": "ok",
-            "reason": None,
-            "experiment": self.experiment.to_json(),
-            "identity": self.experiment.identity,
-            "machine": recording.machine(),
-            "commit": commit,
-            "dirty": dirty,
-            "samples": [],
-        }
+        return WorkerRecord(
+            id=uuid.uuid4().hex[:12],
+            session=recording.session(),
+            run=recording.run(),
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            mode="quick" if recording.mode() == "quick" else "full",
+            machine=recording.machine(),
+            experiment=self.experiment.to_json(),
+            identity=self.experiment.identity,
+            commit=commit,
+            dirty=dirty,
+            turn=self.turn,
+        )
 
     def refuse_if(self, reason: str | None) -> None:
         """Record that this machine cannot run the cell, and tell asv by NotImplementedError."""
@@ -128,65 +143,74 @@ class CellRun:
         """
         with self._failing():
             if self.worker is None:
-                if self.record["samples"]:
-                    self._open()  # asv asked for more samples than the budget has
+                if self.record.samples:
+                    self.record = self._opened()  # asv asked for more samples than the budget has
                 self.worker = self._launch()
-                self.record |= self.worker.ready()
-                del self.record["ready"]
-                self.record["placement"] = dataclasses.asdict(self.worker.placement)
-            report = self.worker.sample()
-            kept = ("step_s", "loss", "tries", "disturbed", "noise", "busy", "waited_s")
-            several = tuple(key for key in ("ranks", "exchange") if key in report)
-            self.record["samples"].append({key: report.pop(key) for key in (*kept, *several)})
-            self.record |= report
-            self.clock_s += statistics.median(self.record["samples"][-1]["step_s"])
+                ready = self.worker.ready()
+                placed = msgspec.convert(self.worker.placement, Placement, from_attributes=True)
+                self.record = self.record.with_ready(ready, placed)
+            sampled = self.worker.sample()
+            self.record = self.record.with_sample(sampled)
+            self.clock_s += sampled.sample.median_s
 
     def settle(self) -> None:
         """Write the run record; after the budget's last sample also end the worker."""
         if self.worker is None:
             return
-        if len(self.record["samples"]) < self.experiment.budget.samples:
-            self.record["wall_s"] = time.monotonic() - self.started
-            recording.save(self.folder, self.suite, self.values, self.record)
-            return
         with self._failing():
-            self.record |= self.worker.finish()
-            del self.record["finished"]
+            if len(self.record.samples) < self.experiment.budget.samples:
+                self._save()
+                return
+            self.record = self.record.with_proof(self.worker.finish())
+            self.record = self.record.but(left_over=self.worker.left_over)
             if self.changes is not None and (lost := self.changes.lost()) is not None:
                 raise CellFailed("failed", lost)
-        self.worker = None
-        self._close("ok", None)
+            self.worker = None
+            self._close("ok", None)
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
         try:
             yield
         except CellFailed as failure:
-            self.worker = None
+            self._end()
             self._close(failure.status, failure.reason)
             raise
-        except OSError as error:  # the worker could not be started, or the record not written
+        except (OSError, RecordError) as error:  # no worker could be started, no record written
+            self._end()
             self._close("failed", str(error))
             raise
 
-    def _close(self, status: str, reason: str | None) -> None:
+    def _end(self) -> None:
+        if self.worker is not None:
+            self.worker.end()
+            self.worker = None
+
+    def _save(self) -> None:
+        self.record = self.record.but(wall_s=time.monotonic() - self.started)
+        recording.save(self.folder, self.key, self.record)
+
+    def _close(self, status: Status, reason: str | None) -> None:
         """Put the machine back, write the record for the last time, say so to whoever follows."""
         if (left := self._put_back()) is not None:
             status, reason = "failed", f"{reason}; {left}" if reason else left
-        self.record |= {"status": status, "reason": reason}
-        self.record["wall_s"] = time.monotonic() - self.started
-        recording.save(self.folder, self.suite, self.values, self.record)
-        steps = [s for sample in self.record["samples"] for s in sample["step_s"]]
-        recording.announce(
-            {
-                "suite": self.suite,
-                "cell": paths.cell_name(self.values),
-                "status": status,
-                "reason": reason,
-                "step_s": statistics.median(steps) if steps else None,
-                "tokens_per_step": self.experiment.training.tokens_per_step,
-                "disturbed": any(sample["disturbed"] for sample in self.record["samples"]),
-                "wall_s": self.record["wall_s"],
-                "note": self.record.get("note"),
-            }
+        self.record = self.record.but(
+            status=status, reason=reason, wall_s=time.monotonic() - self.started
         )
+        try:
+            self._save()
+        finally:
+            recording.announce(
+                WorkerEnded(
+                    at=time.time(),
+                    suite=self.key.suite,
+                    cell=self.key.name,
+                    status=self.record.status,
+                    reason=self.record.reason,
+                    step_s=step_s([self.record]),
+                    tokens_per_step=self.experiment.training.tokens_per_step,
+                    disturbed=any(sample.disturbed for sample in self.record.samples),
+                    wall_s=self.record.wall_s or 0.0,
+                    note=self.record.note,
+                )
+            )

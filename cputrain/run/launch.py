@@ -2,7 +2,7 @@
 
 The settings are applied before the worker's interpreter starts: environment, affinity
 mask, preload. The worker stays in the caller's process group, gets neither its stdout
-nor its stderr, dies with it, and has a wall-clock deadline. Standard library only.
+nor its stderr, dies with it, and has a wall-clock deadline.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from cputrain import paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.machine.parent import dies_with_parent
+from cputrain.record import answers
+from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled
+from cputrain.record.part import Failure
 from cputrain.run.placement import COMPILED, environment, place
 from cputrain.run.wire import Wire
 from cputrain.worker.ranks import torchrun
@@ -39,17 +44,24 @@ CACHE: dict[str | None, str] = {
 """The variable that says where compiled code is kept."""
 
 
+A = TypeVar("A", Ready, Sampled, Finished)
+
+
 class CellFailed(Exception):
     """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
 
-    def __init__(self, status: str, reason: str) -> None:
+    def __init__(self, status: Failure, reason: str) -> None:
         super().__init__(f"{status}: {reason}")
-        self.status = status
+        self.status: Failure = status
         self.reason = reason
 
 
 class Worker:
     """One worker process.
+
+    Attributes:
+        phase: what it does, in its own words.
+        left_over: what had to be ended after its last answer.
 
     Args:
         experiment: what it is to run.
@@ -71,6 +83,7 @@ class Worker:
         self.experiment = experiment = specs.settle(experiment)
         self.placement = place(experiment)
         self.phase = "starting"
+        self.left_over: str | None = None
         self.deadline = time.monotonic() + experiment.budget.deadline_s
         self._mark = uuid.uuid4().hex
         self._oom_kills = processes.oom_kills()
@@ -124,27 +137,27 @@ class Worker:
         program = tuple(command) or (sys.executable, "-P", "-m", module)
         return torchrun.words(len(ranks), program) if ranks else program
 
-    def ready(self) -> dict[str, Any]:
+    def ready(self) -> Ready:
         """Wait until the worker is warm and its settings are in force; its report.
 
         Raises:
             CellFailed: it failed, died or ran out of time. The worker is gone then.
         """
-        return self._answer()
+        return self._answer(Ready)
 
-    def sample(self) -> dict[str, Any]:
+    def sample(self) -> Sampled:
         """Train `budget.steps` steps; the worker's report of them. Raises CellFailed."""
         self._send({"do": "sample"})
-        return self._answer()
+        return self._answer(Sampled)
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> Finished:
         """Have the worker save its model and end; its last report. Raises CellFailed."""
         self._send({"do": "finish"})
-        report = self._answer()
+        report = self._answer(Finished)
         try:
             self.process.wait(timeout=max(0.0, min(10.0, self.deadline - time.monotonic())))
         except subprocess.TimeoutExpired:
-            report["left_over"] = "the worker did not end by itself and was killed"
+            self.left_over = "the worker did not end by itself and was killed"
         self.end()
         return report
 
@@ -172,17 +185,31 @@ class Worker:
         except BrokenPipeError:
             return  # it died: the next answer says how
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self, kind: type[A]) -> A:
         while True:
-            while (line := self._wire.line()) is not None:
-                message: dict[str, Any] = json.loads(line)
-                if "phase" in message:
-                    self.phase = message["phase"]
-                elif "failed" in message:
-                    self.end()
-                    raise CellFailed(message["failed"], message["reason"])
-                else:
-                    return message
+            line = self.line()
+            try:
+                message = answers.decode(line)
+            except msgspec.DecodeError as error:
+                self.end()
+                reason = f"the worker's answer cannot be read: {error}"
+                raise CellFailed("failed", reason) from error
+            if isinstance(message, kind):
+                return message
+            if isinstance(message, Phase):
+                self.phase = message.what
+                continue
+            self.end()
+            if isinstance(message, Failed):
+                raise CellFailed(message.status, message.reason)
+            reason = f"the worker answered {type(message).__name__} and not {kind.__name__}"
+            raise CellFailed("failed", reason)
+
+    def line(self) -> bytes:
+        """The next line that the worker answers, as it is. Raises CellFailed."""
+        while True:
+            if (line := self._wire.line()) is not None:
+                return line
             died = self.process.poll() is not None
             self._wire.read(0.0 if died else PATIENCE_S)
             if died and not self._wire.has_line:

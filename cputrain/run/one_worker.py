@@ -1,26 +1,36 @@
 """One worker of one cell, in the environment that has its engine; leaves a run record.
 
-`python -m cputrain.run.one_worker` reads one JSON object from its standard input: values,
-experiment, turn (round, place, seed: kept in the record). It is told the session and the machine
-as asv's processes are, by the environment. Standard library only.
+`python -m cputrain.run.one_worker` reads a `Request` from its standard input. It is told the
+session and the machine as asv's processes are, by the environment.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
-from typing import Any
+
+import msgspec
 
 from cputrain.experiment import Experiment
 from cputrain.machine.parent import die_with_parent
+from cputrain.record.cell import CellKey
+from cputrain.record.part import Part, Parts
+from cputrain.record.process import Turn
 from cputrain.run import placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
-from cputrain.run.names import SUITE
+from cputrain.run.names import PARAMETERS, SUITE
 
 
-def run(values: tuple[Any, ...], experiment: Experiment, turn: dict[str, Any]) -> None:
+class Request(Part, frozen=True, kw_only=True):
+    """What to run: shape, engine, threads; and where it stands in the whole run."""
+
+    values: tuple[str, str, int]
+    experiment: Parts
+    turn: Turn
+
+
+def run(values: tuple[str, str, int], experiment: Experiment, turn: Turn) -> None:
     """Take a worker's samples as asv does; the record says what came of it.
 
     Args:
@@ -28,8 +38,8 @@ def run(values: tuple[Any, ...], experiment: Experiment, turn: dict[str, Any]) -
         experiment: what it runs.
         turn: goes to the record.
     """
-    cell = CellRun(SUITE, values, experiment)
-    cell.record["turn"] = turn
+    key = CellKey(SUITE, values, param_names=PARAMETERS)
+    cell = CellRun(key, experiment, turn=turn)
     with contextlib.suppress(CellFailed, NotImplementedError):  # the record has the reason
         cell.refuse_if(placement.why_not(experiment))
         for _ in range(experiment.budget.samples):
@@ -40,9 +50,8 @@ def run(values: tuple[Any, ...], experiment: Experiment, turn: dict[str, Any]) -
 def main() -> int:
     """Serve one request."""
     die_with_parent()
-    request = json.loads(sys.stdin.read())
-    experiment = Experiment.from_json(request["experiment"])
-    run(tuple(request["values"]), experiment, request["turn"])
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    run(request.values, Experiment.from_json(request.experiment), request.turn)
     return 0
 
 

@@ -1,6 +1,6 @@
 """The run record of a cell: what its workers were asked, what was in force, what they measured.
 
-One `run.json` per cell under `output/`, the newest workers last. Standard library only.
+One `run.json` per cell under `output/`, the newest workers last.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import json
 import os
 import platform
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
-from cputrain.atomic import write_json
+from cputrain.record import files
+from cputrain.record.cell import SCHEMA, CellKey, CellRecord
+from cputrain.record.events import WorkerEnded
+from cputrain.record.worker import WorkerRecord
 from cputrain.run import stacks
 
-SCHEMA = 1
 SESSIONS_KEPT = 3
 MODEL_CAP_BYTES = 256_000_000
 """Larger models are not kept, unless `bench.py run --model-cap` says so."""
@@ -95,46 +96,38 @@ def commit() -> tuple[str | None, list[str]]:
     return (head.strip() if head else None), [line[3:] for line in dirty.splitlines()]
 
 
-def save(folder: Path, suite: str, values: tuple[object, ...], worker: dict[str, Any]) -> None:
+def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
     """Add `worker` to the cell's run record, in place of its own earlier state.
 
     Workers of the newest sessions are kept; what a killed call of the same session left is
-    not, as asv kept nothing of it either. A record that cannot be read is put aside as
-    `run.json.broken`, so that it is neither lost nor in the way.
+    not. A record that cannot be read is put aside as `run.json.broken`, so that it is neither
+    lost nor in the way.
+
+    Raises:
+        OSError: it cannot be written.
+        files.RecordError: something in it is no JSON, as a number that is not finite.
     """
     path = folder / FILE
-    workers: list[dict[str, Any]] = []
+    workers: list[WorkerRecord] = []
     with contextlib.suppress(FileNotFoundError):
         try:
-            workers = json.loads(path.read_text())["workers"]
-            _ = [(w["id"], w["session"], w["run"]) for w in workers]
-        except (ValueError, KeyError, TypeError):
+            workers = files.read(path, CellRecord, SCHEMA).workers
+        except files.RecordError:
             path.replace(path.with_suffix(".json.broken"))
-    stale = [
+    workers = [
         w
         for w in workers
-        if w["id"] == worker["id"]
-        or (w["session"] == worker["session"] and w["run"] != worker["run"])
+        if w.id != worker.id and not (w.session == worker.session and w.run != worker.run)
     ]
-    workers = [w for w in workers if w not in stale] + [worker]
-    order = list(dict.fromkeys(w["session"] for w in workers))
-    kept = set(order[-SESSIONS_KEPT:])
-    write_json(
-        path,
-        {
-            "schema": SCHEMA,
-            "suite": suite,
-            "value": list(values),
-            "cell": paths.cell_name(values),
-            "workers": [w for w in workers if w["session"] in kept],
-        },
-    )
+    workers.append(worker)
+    sessions = list(dict.fromkeys(w.session for w in workers))[-SESSIONS_KEPT:]
+    kept = [w for w in workers if w.session in sessions]
+    files.write(path, CellRecord(key=key, workers=kept))
 
 
-def announce(event: dict[str, Any]) -> None:
+def announce(event: WorkerEnded) -> None:
     """Append one line to the file that `bench.py run` follows, where there is one."""
     path = os.environ.get("CPUTRAIN_EVENTS")
     if path:
-        line = json.dumps({"at": time.time(), **event}) + "\n"
-        with Path(path).open("a") as file:
-            file.write(line)
+        with Path(path).open("ab") as file:
+            file.write(files.encode(event) + b"\n")

@@ -8,8 +8,10 @@ last one.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
@@ -19,6 +21,8 @@ from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
 from cputrain.model import flops
+from cputrain.paths import cell_name
+from cputrain.record.cell import CellKey
 from cputrain.run import placement, stacks
 from cputrain.run.cell import CellRun
 
@@ -176,7 +180,7 @@ class Suite:
         if "CPUTRAIN_SESSION" in os.environ:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells_like(*values)[0]
-        self._cell = CellRun(type(self).__name__, values, self.experiment(*values), start=first)
+        self._cell = CellRun(self.key(*values), self.experiment(*values), start=first)
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())
@@ -192,6 +196,21 @@ class Suite:
     def timer(self) -> float:
         """asv's clock: grows by the median step time of each sample, as the worker measured it."""
         return self._cell.clock_s
+
+    @classmethod
+    def key(cls, *values: Any) -> CellKey:
+        """What the record of a cell says of it for the tables: see `CellKey`."""
+        about = inspect.getdoc(sys.modules[cls.__module__]) or cls.__module__.rpartition(".")[2]
+        baseline = cls.baseline(*values)
+        return CellKey(
+            suite=cls.__name__,
+            values=values,
+            param_names=tuple(cls.param_names),
+            area=" ".join(about.split()),
+            description=" ".join((inspect.getdoc(cls) or "").split()),
+            baseline=None if baseline is None else cell_name(baseline),
+            index=cls.cells().index(values),
+        )
 
 
 def _lists(values: Iterable[Any]) -> list[list[Any]]:

@@ -18,6 +18,7 @@ from cputrain.errors import RunError
 from cputrain.machine import libraries, lock
 from cputrain.machine.controls import journal, leftover
 from cputrain.machine.controls.files import ALLOW
+from cputrain.results import ended
 from cputrain.run.stacks import MAIN
 from cputrain.sweep import environments, plan, prepare, resume, safekeeping
 from cputrain.sweep.durations import Durations
@@ -26,6 +27,8 @@ from cputrain.sweep.promise import Promise
 from cputrain.sweep.state import State
 
 PATIENCE_S = 0.5
+DONE = (0, 2)
+"""asv's exit status; 2: some cell failed, and asv has said so in its results."""
 
 
 class Sweep:
@@ -98,7 +101,8 @@ class Sweep:
         self.progress.suite(planned)
         words = ["--bench", planned.pattern(), "--record-samples"]
         words += ["--attribute", f"rounds={planned.rounds(self.rounds)}"]
-        env = {**self.env, "CPUTRAIN_RUN": uuid.uuid4().hex[:12]}
+        run = uuid.uuid4().hex[:12]
+        env = {**self.env, "CPUTRAIN_RUN": run}
         self.process = asv.start(planned.key, words, env)
         with self.events.open() as events:
             while self.process.poll() is None:
@@ -109,12 +113,24 @@ class Sweep:
                     continue
             self._follow(events)
         status, self.process = self.process.returncode, None
+        if status in DONE:
+            self._name_the_dead(planned, run)
         self.progress.suite_done()
         kept, line = self.promise.kept(planned.name)
         self.progress.failed += not kept
         self.progress.say(line or "")
-        if status not in (0, 2):  # 2: some cell failed, and asv has said so in its results
+        if status not in DONE:
             raise RunError(f"asv stopped in {planned.key}: {asv.log_tail(planned.key)}")
+
+    def _name_the_dead(self, planned: plan.Planned, run: str) -> None:
+        """Count cells as failed whose process died and could not say so itself."""
+        asv = self.asvs[planned.stack]
+        folder = paths.output_folder(asv.machine, asv.mode) / planned.name
+        cells = [cell.name for cell in planned.cells if cell.why_not is None]
+        workers = planned.rounds(self.rounds)
+        for cell, reason in ended.without_number(folder, run, cells, workers).items():
+            self.progress.failed += 1
+            self.progress.say(f"  {cell}  failed: {reason}")
 
     def _follow(self, events: Any) -> None:
         for line in events:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.model import flops
+from cputrain.results import records
 from cputrain.run import placement
 from cputrain.sweep import plan
 
@@ -34,11 +34,10 @@ class Durations:
         self._known: dict[str, float] = {}
         for folder in folders:
             for path in sorted(folder.glob("*/*/run.json")):
-                try:
-                    workers = json.loads(path.read_text())["workers"]
-                    done = [w["wall_s"] for w in workers if w["status"] == "ok"]
-                except (OSError, ValueError, KeyError, TypeError):
+                record = records.read_file(path)
+                if isinstance(record, records.Problem):
                     continue  # export names broken records; a guess will do here
+                done = [w.wall_s for w in record.workers if w.ok and w.wall_s is not None]
                 if done:
                     self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
 

@@ -1,13 +1,11 @@
-"""The `export` verb: the tables, with the suites' own descriptions."""
+"""The `export` verb: the tables, from the run records alone."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cputrain import paths
-from cputrain.sweep import plan
 
 if TYPE_CHECKING:
     from cputrain.report.export import Summary
@@ -17,23 +15,15 @@ def export() -> Summary:
     """Write every table and page under result/."""
     from cputrain.report.export import export as write
 
-    suites, _ = plan.survey()
-    descriptions = {planned.name: planned.description for planned in suites}
-    return write(paths.ROOT, descriptions, baselines(suites))
-
-
-def baselines(suites: Iterable[plan.Planned]) -> dict[str, str | None]:
-    """Identity of each suite's baseline experiment as it is run; None where there is none."""
-    firsts = {planned.name: planned.baseline for planned in suites}
-    return {name: cell.experiment.identity if cell else None for name, cell in firsts.items()}
+    return write(paths.ROOT)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Export, and say what was written."""
+    """Export, and say what was written; 1 where nothing could be, though there was something."""
     summary = export()
     for problem in summary.problems:
         print(f"problem: {problem}")
     machines = sorted({row["machine"] for row in summary.rows})
     print(f"{len(summary.rows)} cells of {len(machines)} machines: {', '.join(machines) or 'none'}")
     print("tables: result/README.md, result/results.csv, and one CSV for each suite")
-    return 0
+    return 1 if summary.problems and not summary.rows else 0

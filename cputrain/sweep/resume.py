@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 from typing import Any
 
@@ -16,7 +17,10 @@ def wanted(
 ) -> dict[str, Any]:
     """Commit, flags, libraries, and the experiment of every cell."""
     commit, dirty = recording.commit()
-    cells = {p.key: [c.experiment.identity for c in p.cells] for p in suites}
+    cells = {
+        p.key: [[c.experiment.identity, dataclasses.asdict(c.experiment.budget)] for c in p.cells]
+        for p in suites
+    }
     asked = {"commit": commit, "dirty": dirty, "bench": args.bench, "rounds": rounds}
     given = os.environ.get(libraries.VARIABLE, "")
     changes = args.allow_machine_changes

@@ -1,17 +1,22 @@
-"""How a worker answers its launcher: lines of JSON on one descriptor. Standard library only."""
+"""How a worker answers its launcher: lines of JSON on one descriptor."""
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import traceback
-from typing import Any
+
+from cputrain.record import answers
+from cputrain.record.answers import Answer, Failed
 
 
-def answer(descriptor: int, **message: Any) -> None:
-    """Write one line; those of several processes on one pipe do not mix."""
-    data = json.dumps(message).encode() + b"\n"
+def answer(descriptor: int, message: Answer) -> None:
+    """Write one line; those of several processes on one pipe do not mix.
+
+    Raises:
+        files.RecordError: a number in it is not finite.
+    """
+    data = answers.encode(message)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         while data:
@@ -20,7 +25,7 @@ def answer(descriptor: int, **message: Any) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def failure(error: Exception, who: str = "") -> dict[str, Any]:
+def failure(error: Exception, who: str = "") -> Failed:
     """The answer that says why a worker gives up; the traceback goes to standard error.
 
     Args:
@@ -29,8 +34,8 @@ def failure(error: Exception, who: str = "") -> dict[str, Any]:
     """
     traceback.print_exception(error)
     first_line = str(error).strip().split("\n")[0]
-    reason = f"{who}{type(error).__name__}: {first_line}"
-    return {"failed": "out of memory" if _is_memory(error) else "failed", "reason": reason}
+    reason = f"{who}{type(error).__name__}: {first_line}".encode(errors="replace").decode()
+    return Failed(status="out of memory" if _is_memory(error) else "failed", reason=reason)
 
 
 def _is_memory(error: BaseException) -> bool:

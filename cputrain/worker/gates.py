@@ -21,6 +21,17 @@ def steps(asked: int, done: int) -> None:
         raise DidNotTrain(f"{asked} steps were asked for, the optimizer counted {done}")
 
 
+def finite(losses: Iterable[float]) -> None:
+    """Every step's loss is a number.
+
+    Raises:
+        DidNotTrain: naming the first that is not.
+    """
+    for step, loss in enumerate(losses, 1):
+        if not math.isfinite(loss):
+            raise DidNotTrain(f"the loss of step {step} is {loss}")
+
+
 def moved(before: Weights, after: Weights, excused: Mapping[str, str] | None = None) -> int:
     """Every weight tensor is finite and has changed; how many have.
 

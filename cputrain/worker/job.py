@@ -27,6 +27,12 @@ from cputrain.machine import state as machine_state
 from cputrain.machine.mask import Placement
 from cputrain.machine.memory import peak_or_reason
 from cputrain.model.counts import counts
+from cputrain.record.answers import Answer, Finished, Peak, Phase, Ready, Sampled, SoFar
+from cputrain.record.part import readings, typed
+from cputrain.record.process import State
+from cputrain.record.proof import Check
+from cputrain.record.sample import Sample
+from cputrain.record.work import Counts, Data
 from cputrain.worker import proof, saved, serving, timing
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.sampling import Sampler
@@ -53,14 +59,14 @@ class Job:
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.first_loss: float | None = None
 
-    def say(self, **message: Any) -> None:
+    def say(self, message: Answer) -> None:
         """Answer with one line of JSON."""
-        answer(self.descriptor, **message)
+        answer(self.descriptor, message)
 
     @contextmanager
     def phase(self, name: str, what: str) -> Iterator[None]:
         """Time a phase into the record, and tell the launcher what is going on."""
-        self.say(phase=what)
+        self.say(Phase(what=what))
         start = time.perf_counter()
         try:
             yield
@@ -74,19 +80,24 @@ class Job:
         self.sampler = Sampler(experiment, self.placement, self.stepper, self.feed)
         if experiment.runtime.compile == "eager":
             self.first_loss = self.engine.loss(self.feed.first)
-        report = {} if experiment.runtime.jit_state != "steady" else self.warm_up()
+        warm = checks = None
+        if experiment.runtime.jit_state == "steady":
+            warm, checks = self.warm_up()
         self.say(
-            ready=True,
-            **report,
-            readings=self.engine.readings(),
-            state=machine_state.read(self.all_cpus),
-            phases=self.phases,
-            composed=self.stepper.composed,
-            started_from=self.started_from,
-            simulated=SIMULATED.get(experiment.training.precision),
-            counts=counts(experiment),
-            data=self.feed.facts(),
-            versions={"python": platform.python_version(), **self.engine.versions()},
+            Ready(
+                readings=self.engine.readings(),
+                state=readings(State, machine_state.read(self.all_cpus)),
+                phases=self.phases,
+                composed=self.stepper.composed,
+                started_from=self.started_from,
+                simulated=SIMULATED.get(experiment.training.precision),
+                counts=typed(Counts, counts(experiment)),
+                data=typed(Data, self.feed.facts()),
+                versions={"python": platform.python_version(), **self.engine.versions()},
+                in_force=checks,
+                warm_up_steps=len(warm.step_s) if warm else None,
+                steady=warm.steady if warm else None,
+            )
         )
 
     def build(self) -> None:
@@ -137,7 +148,7 @@ class Job:
             with self.phase(f"{name}_build_s", f"building the {name} engine"):
                 specs.of(name).build(self.experiment)
 
-    def warm_up(self) -> dict[str, Any]:
+    def warm_up(self) -> tuple[timing.WarmUp, list[Check]]:
         """The first step, then more until their time is steady; then what is in force."""
         with self.phase("first_step_s", "in the first step"):
             self.stepper.train(1)
@@ -148,13 +159,9 @@ class Job:
             )
         with self.phase("check_s", "checking what is in force"):
             checks = self.in_force()
-        return {
-            "in_force": [check.to_json() for check in checks],
-            "warm_up_steps": len(warm.step_s),
-            "steady": warm.steady,
-        }
+        return warm, checks
 
-    def in_force(self) -> list[inforce.Check]:
+    def in_force(self) -> list[Check]:
         """What can be read back while the worker is warm; raises for what does not hold."""
         experiment, asked = self.experiment, self.placement.threads
         readings = self.engine.readings()  # first, as oneDNN tells of itself but once
@@ -170,37 +177,38 @@ class Job:
         inforce.require(checks)
         return checks
 
-    def checked_again(self) -> dict[str, Any]:
-        """What has to be looked at again after training; replaces what `warm_up` said."""
+    def checked_again(self) -> list[Check] | None:
+        """What has to be looked at again after training, in the place of what `warm_up` found."""
         if self.experiment.runtime.compile == "eager":
-            return {}
-        return {"in_force": [check.to_json() for check in self.in_force()]}  # recompiled?
+            return None
+        return self.in_force()  # recompiled?
 
     def sample(self) -> None:
         """One sample; answers with it."""
         from cputrain.worker import gates
 
-        self.say(phase="training")
+        self.say(Phase(what="training"))
         sample = self.take()
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
-        self.say(**sample, **self.peak_memory(), **self.so_far())
+        gates.finite(self.stepper.losses)
+        self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
 
-    def take(self) -> dict[str, Any]:
+    def take(self) -> Sample:
         """The sample."""
         return self.sampler.take()
 
-    def peak_memory(self) -> dict[str, Any]:
+    def peak_memory(self) -> Peak:
         """The most that was held so far: training's, asked before proofs and saving."""
-        return peak_or_reason("peak_rss_bytes")
+        return readings(Peak, peak_or_reason("peak_rss_bytes"))
 
-    def so_far(self) -> dict[str, Any]:
+    def so_far(self) -> SoFar:
         """What a record holds at any time."""
-        return {
-            "first_loss": self.start_loss,
-            "steps_done": self.engine.steps_done,
-            "training_s": self.stepper.training_s,
-            "optimizer_state_bytes": self.engine.state_bytes(),
-        }
+        return SoFar(
+            first_loss=self.start_loss,
+            steps_done=self.engine.steps_done,
+            training_s=self.stepper.training_s,
+            optimizer_state_bytes=self.engine.state_bytes(),
+        )
 
     @property
     def start_loss(self) -> float:
@@ -211,30 +219,36 @@ class Job:
         """Prove that the model trained, save it, answer."""
         if self.experiment.runtime.jit_state != "steady":
             self.phases["first_step_s"] = self.stepper.training_s
-            self.say(phase="training on, so that there is something to prove")
+            self.say(Phase(what="training on, so that there is something to prove"))
             self.stepper.train(STEPS_AFTER_FIRST)
-        self.say(phase="proving that the model trained")
-        report = self.checked_again()
+        self.say(Phase(what="proving that the model trained"))
+        checks = self.checked_again()
         weights = self.engine.weights()
-        trained = proof.trained(
-            self.experiment, self.engine, self.feed.first, self.initial, weights, self.start_loss
+        trained, last_loss = proof.trained(
+            self.experiment,
+            self.engine,
+            self.feed.first,
+            self.initial,
+            weights,
+            self.start_loss,
+            steps=len(self.stepper.losses),
         )
-        trained["steps_asked"] = len(self.stepper.losses)
         self.feed.close()
         with self.phase("save_s", "saving the model"):
             cap = self.request["model_cap_bytes"]
-            kept = saved.save(Path(self.request["folder"]), self.experiment, weights, cap)
-        last_loss = trained.pop("last_loss")
-        evidence = {k: v for k, v in self.evidence.items() if k != "ops"}
+            folder = Path(self.request["folder"])
+            model_file, note = saved.save(folder, self.experiment, weights, cap)
         self.say(
-            finished=True,
-            trained=trained,
-            last_loss=last_loss,
-            evidence=evidence,
-            **kept,
-            **report,
-            **self.so_far(),
-            phases=self.phases,
+            Finished(
+                trained=trained,
+                last_loss=last_loss,
+                evidence={k: v for k, v in self.evidence.items() if k != "ops"},
+                in_force=checks,
+                model_file=model_file,
+                note=note,
+                phases=self.phases,
+                so_far=self.so_far(),
+            )
         )
 
 
@@ -249,7 +263,7 @@ def main() -> int:
     try:
         serving.serve(worker)
     except Exception as error:
-        worker.say(**failure(error))
+        worker.say(failure(error))
         return 1
     return 0
 

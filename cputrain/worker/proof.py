@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cputrain.experiment import Experiment
 from cputrain.model import shapes
+from cputrain.record.proof import Trained
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -19,12 +20,14 @@ def trained(
     before: Weights,
     after: Weights,
     first_loss: float,
-) -> dict[str, Any]:
-    """Hold the trained model against its start; what the record says of it.
+    steps: int,
+) -> tuple[Trained, float]:
+    """Hold the trained model against its start; what the gates saw, and the loss now.
 
     Args:
         first: the first batch; `first_loss` was its loss before any step.
         before, after: the weights before the first step and now.
+        steps: that the worker has trained.
 
     Raises:
         DidNotTrain: naming what does not hold.
@@ -32,18 +35,21 @@ def trained(
     from cputrain.worker import gates  # imports NumPy, whose time is the engine's
 
     names = shapes.trained(experiment)
-    found: dict[str, Any] = {
-        "last_loss": engine.loss(first),
-        "steps_done": engine.steps_done,
-        "parameters": len(before),
-    }
+    last_loss, moved, excused = engine.loss(first), 0, {}
     if experiment.training.objective == "forward":
         gates.unchanged(before, after)
-        gates.same_loss(first_loss, found["last_loss"])
-        return found | {"parameters_moved": 0}
-    excused = engine.excused()
-    gates.gradients(engine.gradients(first), names)
-    gates.unchanged({n: array for n, array in before.items() if n not in names}, after)
-    moved = gates.moved({n: before[n] for n in names}, after, excused)
-    gates.loss_fell(first_loss, found["last_loss"])
-    return found | {"parameters_moved": moved, "excused": excused}
+        gates.same_loss(first_loss, last_loss)
+    else:
+        excused = engine.excused()
+        gates.gradients(engine.gradients(first), names)
+        gates.unchanged({n: array for n, array in before.items() if n not in names}, after)
+        moved = gates.moved({n: before[n] for n in names}, after, excused)
+        gates.loss_fell(first_loss, last_loss)
+    seen = Trained(
+        steps_asked=steps,
+        steps_done=engine.steps_done,
+        parameters=len(before),
+        parameters_moved=moved,
+        excused=excused,
+    )
+    return seen, last_loss

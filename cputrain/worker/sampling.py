@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy
 from cputrain.machine.mask import Placement
+from cputrain.record.part import readings
+from cputrain.record.proof import Check
+from cputrain.record.sample import Noise, Sample
 from cputrain.worker.watch import Watch
 
 if TYPE_CHECKING:
@@ -30,18 +35,18 @@ class Sampler:
         self._stepper, self._feed = stepper, feed
         self._steady = experiment.runtime.jit_state == "steady"
 
-    def take(self) -> dict[str, Any]:
+    def take(self) -> Sample:
         """The calmest of at most MAX_TRIES tries; an undisturbed one is the last.
 
         Raises:
             NotInForce: a thread left the mask, or others than asked computed.
         """
-        best: dict[str, Any] | None = None
+        best: Sample | None = None
         for tries in range(1, MAX_TRIES + 1):
             sample, busy = self._once()
-            if best is None or not sample["disturbed"] or _queued(sample) < _queued(best):
+            if best is None or not sample.disturbed or _queued(sample) < _queued(best):
                 best = sample
-            if not sample["disturbed"] or not self._steady:  # a first step is there once only
+            if not sample.disturbed or not self._steady:  # a first step is there once only
                 break
             if tries < MAX_TRIES:
                 time.sleep(PAUSES_S[tries - 1])
@@ -52,29 +57,29 @@ class Sampler:
         if self._steady:
             checks.append(busy)
         inforce.require(checks)
-        return {**best, "tries": tries}
+        return msgspec.structs.replace(best, tries=tries)
 
-    def _once(self) -> tuple[dict[str, Any], inforce.Check]:
+    def _once(self) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
         joules, waited = energy.read(), self._stepper.waited_s
         watch = Watch(self._experiment, self._placement, self._feed)
         step_s = self._stepper.train(self._experiment.budget.steps)
-        readings, busy = watch.seen()
+        seen, busy = watch.seen()
         ranks = self._stepper.ranks
-        disturbed = [readings.pop("disturbed"), *(r["noise"]["disturbed"] for r in ranks)]
-        readings |= energy.between(joules, energy.read())
-        readings |= clock.reading()
-        sample = {
-            "step_s": step_s,
-            "loss": self._stepper.losses[-len(step_s) :],
-            "disturbed": any(disturbed),
-            "noise": readings,
-            "busy": busy.to_json(),
-            "waited_s": self._stepper.waited_s - waited,
-        }
-        return sample | ({"ranks": ranks} if ranks else {}), busy
+        disturbed = [seen.pop("disturbed"), *(rank.noise.disturbed for rank in ranks)]
+        seen |= energy.between(joules, energy.read()) | clock.reading()
+        sample = Sample(
+            step_s=step_s,
+            loss=self._stepper.losses[-len(step_s) :],
+            disturbed=any(disturbed),
+            noise=readings(Noise, seen),
+            busy=busy,
+            waited_s=self._stepper.waited_s - waited,
+            ranks=ranks,
+        )
+        return sample, busy
 
 
-def _queued(sample: dict[str, Any]) -> float:
+def _queued(sample: Sample) -> float:
     """Share of the time that its threads waited for a CPU; 0 where the kernel does not say."""
-    return sample["noise"]["run_queue_share"] or 0.0
+    return sample.noise.run_queue_share or 0.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cputrain.experiment import Experiment
+from cputrain.record.work import Start
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,10 +22,12 @@ class SavedModelError(RuntimeError):
     """A saved model that cannot be used: one line says which and why."""
 
 
-def save(folder: Path, experiment: Experiment, weights: Weights, cap_bytes: int) -> dict[str, Any]:
-    """Write the weights beside the run record; what the record is to say of it.
+def save(
+    folder: Path, experiment: Experiment, weights: Weights, cap_bytes: int
+) -> tuple[str | None, str | None]:
+    """Write the weights beside the run record; the file's name, and a note for people.
 
-    A model of more than `cap_bytes` is not written, and a note says so.
+    A model of more than `cap_bytes` is not written: no name, and the note says so.
     """
     from safetensors.numpy import save as to_bytes
 
@@ -33,17 +36,17 @@ def save(folder: Path, experiment: Experiment, weights: Weights, cap_bytes: int)
     size = sum(array.nbytes for array in weights.values())
     if size > cap_bytes:
         note = f"model of {size / 1e6:.0f} MB not saved: over the cap of {cap_bytes / 1e6:.0f} MB"
-        return {"model_file": None, "note": note}
+        return None, note
     metadata = {"experiment": json.dumps(experiment.to_json())}
     write_bytes(folder / MODEL, to_bytes(weights, metadata=metadata))
-    return {"model_file": MODEL}
+    return MODEL, None
 
 
-def named(start: Path | None) -> dict[str, str] | None:
+def named(start: Path | None) -> Start | None:
     """Which saved model training goes on from: its file and SHA-256, for the record."""
     if start is None:
         return None
-    return {"file": str(start), "sha256": hashlib.sha256(start.read_bytes()).hexdigest()}
+    return Start(file=str(start), sha256=hashlib.sha256(start.read_bytes()).hexdigest())
 
 
 def starting_weights(experiment: Experiment, start: Path | None) -> Weights:

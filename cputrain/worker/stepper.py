@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cputrain.experiment import Experiment
+from cputrain.record.sample import RankSample
 from cputrain.worker import timing
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Stepper:
         self._streams = experiment.training.loader == "stream"
         self.losses: list[float] = []
         self.training_s = 0.0
-        self.ranks: list[dict[str, Any]] = []
+        self.ranks: list[RankSample] = []
 
     @property
     def waited_s(self) -> float:

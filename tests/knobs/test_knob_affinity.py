@@ -1,5 +1,6 @@
 """Which CPUs a mask gets on machines of many shapes, and that its kind is shown or denied."""
 
+import json
 import os
 import sys
 
@@ -193,6 +194,6 @@ def test_the_mask_is_that_of_a_real_process():
     experiment = settled(affinity="one_per_core")
     worker = launch.Worker(experiment, {}, command=(sys.executable, "-c", TELL))
     try:
-        assert tuple(worker.ready()["cpus"]) == placement.place(experiment).cpus
+        assert tuple(json.loads(worker.line())["cpus"]) == placement.place(experiment).cpus
     finally:
         worker.end()

@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 from cputrain.experiment.system import ALLOCATORS
 from cputrain.knobs.allocator import PRELOADED, Allocator
 from cputrain.machine import libraries
+from cputrain.record.cell import CellKey
 from cputrain.run import launch
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
@@ -26,7 +27,7 @@ def run(allocator):
     reason = Allocator().why_not(experiment)
     if reason is not None:
         pytest.skip(reason)
-    cell = CellRun("Trial", (allocator,), experiment)
+    cell = CellRun(CellKey("Trial", (allocator,)), experiment)
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]

@@ -1,5 +1,6 @@
 """Transparent huge pages: in force in real processes, and denied where they are not."""
 
+import json
 import os
 import subprocess
 import sys
@@ -113,7 +114,7 @@ def told(asked, applied, kind="malloc", **changes):
     experiment = settled(huge_pages=applied, **changes)
     worker = launch.Worker(experiment, {}, command=command)
     try:
-        return [Check(**check) for check in worker.ready()["checks"]]
+        return [Check(**check) for check in json.loads(worker.line())["checks"]]
     finally:
         worker.end()
 

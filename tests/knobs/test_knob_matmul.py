@@ -15,6 +15,7 @@ from cputrain.engines.torch_.knobs import matmul as torch_matmul
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import libraries
+from cputrain.record.cell import CellKey
 from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
@@ -154,7 +155,7 @@ def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch
 
 
 def sampled(experiment):
-    cell = CellRun("Trial", ("x",), experiment)
+    cell = CellRun(CellKey("Trial", ("x",)), experiment)
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]

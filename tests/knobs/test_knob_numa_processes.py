@@ -1,5 +1,6 @@
 """NUMA policies in real processes, by the real numactl."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def told(asked, applied):
     command = (sys.executable, "-c", TELL, asked)
     worker = launch.Worker(settled(numa_policy=applied), {}, command=command)
     try:
-        answer = worker.ready()
+        answer = json.loads(worker.line())
     finally:
         worker.end()
     assert tuple(answer["cpus"]) == worker.placement.cpus

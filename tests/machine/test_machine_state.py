@@ -144,18 +144,19 @@ def test_no_sensor_of_the_cpu(tree):
 def test_a_worker_records_state_clock_and_energy(own_root):
     pytest.importorskip("torch")
     from cputrain.experiment import Experiment
+    from cputrain.record.cell import CellKey
     from cputrain.run.cell import CellRun
 
     small = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=4, samples=1, warm_up_steps=2)
-    cell = CellRun("Trial", ("x",), small.but(cores=1, threads=1))
+    cell = CellRun(CellKey("Trial", ("x",)), small.but(cores=1, threads=1))
     cell.sample()
     cell.settle()
     record = json.loads((cell.folder / "run.json").read_text())["workers"][-1]
     assert record["status"] == "ok"
     (mask,) = record["placement"]["cpus"]
     assert record["state"]["masks"].keys() == {str(mask)}
-    assert record["state"]["huge_pages"] or record["state"]["huge_pages_reason"]
+    assert record["state"]["huge_pages"] or record["state"]["reasons"]["huge_pages"]
     noise = record["samples"][0]["noise"]
     for key in ("clock_ghz", "energy_j"):
-        assert noise[key] is not None or noise[f"{key}_reason"]
+        assert noise[key] is not None or noise["reasons"][key]
     assert noise["clock_ghz"] is None or 0.3 < noise["clock_ghz"] < 8.0

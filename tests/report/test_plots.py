@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from cputrain.record.cell import CellKey
 from cputrain.report import plots
 from cputrain.report.plots import Picture
 from cputrain.results import columns
@@ -18,7 +19,9 @@ def picture(times, noise=0.02, base=None):
     for value, step_s in times.items():
         status = "ok" if step_s else "failed"
         cells.append(
-            CellResult("here", "S", str(value), (value,), ("x",), "full", status, None, step_s)
+            CellResult(
+                "here", CellKey("S", (value,), ("x",)), str(value), "full", status, None, step_s
+            )
         )
         row = dict.fromkeys(columns.SCHEMA) | {"status": status, "step_s": step_s}
         if step_s:

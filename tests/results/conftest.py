@@ -9,6 +9,8 @@ import pytest
 from made_project import Project, failure
 from settled import settled
 
+LENGTHS = "Tokens in one training sequence."
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
@@ -21,9 +23,9 @@ def sweep(project: Project) -> Project:
     """A whole sweep: A/A, five lengths of which one died, cores of which some are not there."""
     usual = settled()
     project.suite("Baseline", "copy", ("A", "B", "C", "D", "E", "F"))
-    project.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048))
+    project.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048), description=LENGTHS)
     project.suite("CoreCount", "cores", (1, 2, 4, 8, "all"))
-    project.suite("AttentionBackend", "attention", ("sdpa", "manual"))
+    project.suite("AttentionBackend", "attention", ("sdpa", "manual"), baseline="sdpa")
     project.suite("Depth", "n_layer", (2, 4))
     for copy in "ABCDEF":
         project.cell("Baseline", copy, 0.042)

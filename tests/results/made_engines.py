@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from made_project import failure, worker
 from settled import settled
 
 from cputrain.experiment import Experiment
+from cputrain.record.cell import CellKey
+from cputrain.record.worker import WorkerRecord
+from cputrain.record.worker import step_s as step_s_of
 from cputrain.results.rows import CellResult
 
 SHAPES = {"Framework": settled(), "FrameworkLarger": settled(n_embd=512, n_head=8)}
@@ -47,29 +49,28 @@ def run(
         for threads in (1, 2):
             for engine, ratio in ratios.items():
                 wanted = experiment(engine, usual).but(cores=1 if threads == 1 else None)
-                workers: list[dict[str, Any]] = []
+                workers: list[WorkerRecord] = []
                 for number in range(rounds):
                     place += 1
                     turn = {"round": number + 1, "place": place, "seed": SEED}
                     if isinstance(ratio, str):
-                        workers = [failure(wanted, "failed", ratio) | {"turn": turn}]
+                        workers = [failure(wanted, "failed", ratio, turn=turn)]
                         continue
                     step_s = 0.05 * ratio * slow[number] * math.exp(noise * rng.standard_normal())
                     steps = [[float(step_s * (1 + 0.001 * i)) for i in range(5)] for _ in range(3)]
-                    workers.append(worker(wanted, steps, turn=turn))
-                    workers[-1]["placement"] = {"cpus": list(range(threads)), "threads": threads}
+                    place_of = {"cpus": list(range(threads)), "physical_cores": threads}
+                    place_of |= {"threads": threads, "omp_threads": threads}
+                    workers.append(worker(wanted, steps, turn=turn, placement=place_of))
                 failed = isinstance(ratio, str)
                 cells.append(
                     CellResult(
                         machine,
-                        shape,
+                        CellKey(shape, (shape, engine, threads), ("shape", "engine", "threads")),
                         engine,
-                        (shape, engine, threads),
-                        ("shape", "engine", "threads"),
                         mode,
                         "failed" if failed else "ok",
                         str(ratio) if failed else None,
-                        None if failed else 1.0,
+                        None if failed else step_s_of(workers),
                         tuple(workers),
                         wanted.to_json(),
                         COMMIT,

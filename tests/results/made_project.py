@@ -1,4 +1,4 @@
-"""A made-up project: asv's files written by asv's own classes, run records by their schema."""
+"""A made-up project: asv's files written by asv's own classes, run records by their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from asv.benchmarks import Benchmarks
 from asv.config import Config
@@ -14,59 +15,83 @@ from asv.machine import Machine
 from asv.results import Results
 from asv.runner import BenchmarkResult
 from asv.util import write_json as asv_json
+from msgspec import structs
 from settled import settled
 
 from cputrain import paths
-from cputrain.atomic import write_json
 from cputrain.experiment import Experiment
+from cputrain.record import files
+from cputrain.record.cell import CellKey, CellRecord
+from cputrain.record.sample import Sample
+from cputrain.record.worker import WorkerRecord
 from cputrain.report.export import Summary
+from cputrain.results import columns
 from cputrain.results.columns import Row
 
 SESSION = "20261121T110000-1234"
+COUNTS = {
+    "n_params": 3_300_000,
+    "n_trained": 3_300_000,
+    "tokens_per_step": 256,
+    "flops_per_step": 10**10,
+    "flops_formula": 10**10,
+    "flops_by_type": {"fp32": 10**10},
+    "memory_estimate_bytes": 7,
+    "memory": dict.fromkeys(columns.PARTS, 1),
+}
+DATA = {"source": "hub", "fingerprint": "ab" * 32, "tokenizer": "bytes"}
+AUTO = "auto"
 
 
-def worker(experiment: Experiment, samples: list[list[float]], **others: Any) -> dict[str, Any]:
-    """A worker of a run record, as a worker that went well leaves it."""
-    tokens, system = experiment.training.tokens_per_step, experiment.system
-    return {
+def worker(experiment: Experiment, samples: list[list[float]], **others: Any) -> WorkerRecord:
+    """A worker of a run record, as a worker that went well leaves it; `others` replace fields."""
+    system = experiment.system
+    counts = COUNTS | {"tokens_per_step": experiment.training.tokens_per_step}
+    given = {
         "id": "0",
         "session": SESSION,
+        "run": SESSION,
         "started": "2026-11-21T11:00:00+00:00",
         "wall_s": 30 * 0.042 + 3.0,
         "training_s": 30 * 0.042 + 0.6,
         "mode": "full",
         "status": "ok",
-        "reason": None,
         "experiment": experiment.to_json(),
         "identity": experiment.identity,
         "placement": {
             "cpus": [0, 1],
+            "physical_cores": 2,
             "threads": system.intra_op_threads or system.threads or 2,
             "omp_threads": system.threads or 2,
         },
         "phases": {"start_s": 0.1, "import_s": 2.0, "first_step_s": 0.3},
-        "samples": [
-            {"step_s": steps, "loss": [5.0] * len(steps), "tries": 1, "disturbed": False}
-            for steps in samples
-        ],
-        "counts": {"n_params": 3_300_000, "tokens_per_step": tokens, "flops_per_step": 10**10},
+        "samples": [{"step_s": steps, "loss": [5.0] * len(steps)} for steps in samples],
         "peak_rss_bytes": 400_000_000,
         "first_loss": 5.6,
         "last_loss": 3.1,
-        "data": {"source": "hub", "fingerprint": "ab" * 32, "tokenizer": "bytes"},
+        "trained": {"steps_asked": 9, "steps_done": 9, "parameters": 4, "parameters_moved": 4},
         "versions": {"python": "3.11.7", "torch": "2.13.0+cpu", "numpy": "2.4.6"},
         "commit": "c" * 40,
-        "dirty": [],
         "machine": "here",
         **others,
+        "counts": counts | others.get("counts", {}),
+        "data": DATA | others.get("data", {}),
     }
+    return msgspec.convert(given, WorkerRecord)
 
 
-def failure(experiment: Experiment, status: str, reason: str, **others: Any) -> dict[str, Any]:
+def failure(experiment: Experiment, status: str, reason: str | None, **others: Any) -> WorkerRecord:
     """A worker that gave no number: with what every worker has, and no more."""
     whole = worker(experiment, [], status=status, reason=reason, **others)
-    kept = ("session", "started", "mode", "status", "reason", "experiment", "identity", "machine")
-    return {name: whole[name] for name in kept}
+    kept = ("id", "session", "run", "started", "mode", "status", "reason", "machine")
+    named = {name: getattr(whole, name) for name in (*kept, "experiment", "identity", "turn")}
+    return WorkerRecord(**named)
+
+
+def change_sample(worker: WorkerRecord, index: int, **changes: Any) -> None:
+    """Put a changed sample in the place of a worker's sample."""
+    fields = msgspec.to_builtins(worker.samples[index]) | changes
+    worker.samples[index] = msgspec.convert(fields, Sample)
 
 
 def steps(step_s: float, rng: np.random.Generator, spread: float = 0.01) -> list[list[float]]:
@@ -89,9 +114,24 @@ class Project:
         self.rng = np.random.default_rng(7)
         self.benchmarks: dict[str, dict[str, Any]] = {}
         self.found: dict[tuple[str, str], dict[str, list[Any]]] = {}
+        self.keys: dict[str, CellKey] = {}
+        self.values: dict[str, tuple[Any, ...]] = {}
 
-    def suite(self, name: str, field: str, values: tuple[Any, ...], version: str = "1") -> None:
-        """One benchmark as asv's discovery describes it."""
+    def suite(
+        self, name: str, field: str, values: tuple[Any, ...], version: str = "1", *,
+        baseline: Any = AUTO, description: str = "",
+    ) -> None:  # fmt: skip
+        """One benchmark as asv's discovery describes it.
+
+        Its baseline is the value that is the field's default, or the first where the field is
+        made up; None is none.
+        """
+        if baseline == AUTO:
+            usual = Experiment().flat().get(field, values[0])
+            baseline = "all" if usual is None else usual
+        base = None if baseline is None else paths.cell_name((baseline,))
+        self.keys[name] = CellKey(name, values[:1], (field,), "Made up.", description, base)
+        self.values[name] = values
         self.benchmarks[name] = {
             "name": f"model.{name}.time_train_steps",
             "params": [[repr(value) for value in values]],
@@ -102,15 +142,17 @@ class Project:
         }
 
     def record(
-        self, suite: str, value: Any, workers: list[dict[str, Any]], *,
+        self, suite: str, value: Any, workers: list[WorkerRecord], *,
         machine: str = "here", mode: str = "full",
     ) -> Path:  # fmt: skip
         """A run record."""
         folder = self.root / "output" / machine / ("quick" if mode == "quick" else ".")
-        path = folder / suite / paths.cell_name((value,)) / "run.json"
-        cell = paths.cell_name((value,))
-        whole = {"schema": 1, "suite": suite, "value": [value], "cell": cell, "workers": workers}
-        write_json(path, whole)
+        key = self.keys.get(suite) or CellKey(suite, (value,))
+        values = self.values.get(suite, (value,))
+        key = structs.replace(key, values=(value,), index=values.index(value))
+        path = folder / suite / key.name / "run.json"
+        mine = [worker.but(machine=machine, mode=mode) for worker in workers]
+        files.write(path, CellRecord(key=key, workers=mine))
         return path
 
     def result(
@@ -123,14 +165,14 @@ class Project:
     def cell(
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
         machine: str = "here", mode: str = "full", workers: int = 2, **others: Any,
-    ) -> list[dict[str, Any]]:  # fmt: skip
+    ) -> list[WorkerRecord]:  # fmt: skip
         """A cell that went well, in both; its workers."""
         made = [
             worker(experiment or settled(), steps(step_s, self.rng), mode=mode, **others)
             for _ in range(workers)
         ]
         self.record(suite, value, made, machine=machine, mode=mode)
-        samples = [float(np.median(s["step_s"])) for w in made for s in w["samples"]]
+        samples = [sample.median_s for worker in made for sample in worker.samples]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)
         return made
 

@@ -1,10 +1,10 @@
 """Noise readings and states of workers as columns."""
 
 import pytest
-from made_project import worker
+from made_project import change_sample, worker
 from settled import settled
 
-from cputrain.results import circumstances, records
+from cputrain.results import circumstances
 
 pytestmark = pytest.mark.tools
 
@@ -17,8 +17,8 @@ READINGS = [
 
 def made(noise, state=None, **others):
     one = worker(settled(), [[0.04, 0.05]] * len(noise), state=state, **others)
-    for sample, readings in zip(one["samples"], noise, strict=True):
-        sample["noise"] = readings
+    for index, readings in enumerate(noise):
+        change_sample(one, index, noise=readings)
     return one
 
 
@@ -50,19 +50,3 @@ def test_records_that_lack_all_of_it_give_none():
     found = circumstances.columns([worker(settled(), [[0.04]])])
     assert set(found.values()) == {None}
     assert set(circumstances.columns([made([{}, {}])]).values()) == {None}
-
-
-@pytest.mark.parametrize(
-    ("noise", "state", "said"),
-    [
-        ({"clock_ghz": "fast"}, None, "noise.clock_ghz"),
-        ({"minor_faults": True}, None, "noise.minor_faults"),
-        ({}, {"anon_huge_bytes": "2 MiB"}, "state.anon_huge_bytes"),
-        ([1], None, "AttributeError"),
-    ],
-)
-def test_a_record_whose_readings_are_no_numbers_is_named(project, noise, state, said):
-    path = project.record("SeqLen", 128, [made([noise], state)])
-    problem = records.read_file(path)
-    assert isinstance(problem, records.Problem)
-    assert said in problem.reason

@@ -84,8 +84,10 @@ def test_a_table_that_is_cut_off_is_a_problem(tmp_path):
 
 def test_the_section_survives_every_export(sweep):
     write(sweep.root)
+    sweep.suite("Framework", "engine", ("torch",), description="What trains.")
+    sweep.cell("Framework", "torch", 0.05)
     for _ in range(2):
-        assert export(sweep.root, {"Framework": "What trains."}).problems == []
+        assert export(sweep.root).problems == []
     page = sweep.page()
     section = page[page.index("### Engines side by side") : page.index("### SeqLen")]
     assert "3 rounds of fresh workers, in an order shuffled by seed 77, at commit ccc" in section

@@ -1,10 +1,14 @@
 """From a whole made-up sweep to its tables, plots and page."""
 
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 from made_project import failure, rows_of
 from settled import settled
 
+from cputrain.errors import RunError
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
@@ -14,11 +18,8 @@ USUAL = settled()
 
 def test_every_cell_of_every_suite_is_in_every_table(sweep):
     summary = export(sweep.root)
-    expected = {
-        (name, str(value).strip("'"))
-        for name, benchmark in sweep.benchmarks.items()
-        for value in benchmark["params"][0]
-    }
+    ran = sorted(sweep.benchmarks.keys() - {"Depth"})
+    expected = {(name, str(value)) for name in ran for value in sweep.values[name]}
     result = sweep.root / "result"
     for table in (pl.read_csv(result / "results.csv"), pl.read_parquet(result / "results.parquet")):
         assert set(zip(table["suite"], table["value"], strict=True)) == expected
@@ -31,7 +32,7 @@ def test_every_cell_of_every_suite_is_in_every_table(sweep):
 def test_broken_files_are_named_once_and_cost_only_their_cell(sweep):
     output = sweep.root / "output" / "here"
     (output / "SeqLen" / "512" / "run.json").write_text('{"schema": 1, "sui')
-    (sweep.root / "result" / "asv" / "here" / "deadbeef-x.json").write_text("{")
+    (sweep.root / "result" / "asv" / "benchmarks.json").write_text('{"version": 2, "mod')
     peaks = sweep.root / "result" / "here" / "machine.json"
     peaks.parent.mkdir()
     peaks.write_text("[1]")
@@ -39,7 +40,7 @@ def test_broken_files_are_named_once_and_cost_only_their_cell(sweep):
     named = sorted(str(problem.path) for problem in summary.problems)
     assert named == [
         "output/here/SeqLen/512/run.json",
-        "result/asv/here/deadbeef-x.json",
+        "result/asv/benchmarks.json",
         "result/here/machine.json",
     ]
     assert all("\n" not in str(problem) for problem in summary.problems)
@@ -81,3 +82,55 @@ def test_every_cell_of_many_suites_is_there(project):
             project.cell(f"Suite{number}", value, 0.01 * value)
     project.save()
     assert len(export(project.root).rows) == 60
+
+
+def test_tables_are_left_alone_where_no_record_can_be_used(sweep):
+    """As after a copy without output/: asv's results alone make no row."""
+    export(sweep.root)
+    before = (sweep.root / "result" / "results.csv").read_bytes()
+    (sweep.root / "output").rename(sweep.root / "elsewhere")
+    with pytest.raises(RunError, match="no run records of this machine") as caught:
+        export(sweep.root)
+    assert "\n" not in str(caught.value)
+    assert (sweep.root / "result" / "results.csv").read_bytes() == before
+
+
+def test_a_machine_without_records_is_one_line_and_the_others_have_their_tables(sweep):
+    sweep.cell("SeqLen", 256, 0.01, machine="other")
+    sweep.save()
+    (sweep.root / "output" / "other").rename(sweep.root / "elsewhere")
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert str(problem.path) == "result/asv/other" and "no run records" in problem.reason
+    assert {row["machine"] for row in summary.rows} == {"here"}
+
+
+def test_nothing_is_written_through_a_link(sweep, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    (sweep.root / "result" / "here").symlink_to(away)
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert str(problem.path) == "result/here" and "symbolic link" in problem.reason
+    assert list(away.iterdir()) == []
+
+
+def test_records_of_an_earlier_version_are_refused_file_by_file(sweep):
+    path = sweep.root / "output" / "here" / "SeqLen" / "512" / "run.json"
+    path.write_text(
+        '{"schema": 1, "suite": "SeqLen", "value": [512], "cell": "512", "workers": []}'
+    )
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert "written by an earlier version: run the suite again" in problem.reason
+    assert rows_of(summary, "SeqLen")["1024"]["effect"] > 4
+
+
+def test_what_is_exported_is_planned_nowhere(sweep):
+    """The records carry what the tables need: no suite is looked at."""
+    program = (
+        "import sys; from pathlib import Path; from cputrain.sweep import exporting; "
+        "from cputrain.report.export import export; export(Path(sys.argv[1])); "
+        "assert not {'cputrain.sweep.plan', 'cputrain.run.suite'} & set(sys.modules)"
+    )
+    command = [sys.executable, "-c", program, str(sweep.root)]
+    subprocess.run(command, check=True)

@@ -34,8 +34,10 @@ def test_identical_cells_do_not_stand_above_the_noise(sweep):
 
 
 def test_a_suite_of_another_baseline_is_told_so(sweep):
-    other = {"SeqLen": USUAL.but(seq_len=512).identity}
-    found = rows_of(export(sweep.root, baselines=other), "SeqLen")
+    sweep.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048), baseline=512)
+    for seq_len, step_s in ((256, 0.042), (512, 0.081)):
+        sweep.cell("SeqLen", seq_len, step_s, USUAL.but(seq_len=seq_len))
+    found = rows_of(export(sweep.root), "SeqLen")
     assert found["512"]["effect"] == 1.0
     assert found["256"]["effect"] == pytest.approx(42 / 81, rel=0.1)
 

@@ -5,7 +5,7 @@ import re
 
 import polars as pl
 import pytest
-from made_project import failure, rows_of
+from made_project import change_sample, failure, rows_of
 from settled import settled
 
 from cputrain.report.export import export
@@ -24,27 +24,22 @@ def skip(project, suite, value, experiment, reason):
 
 def clocks(project, why_not):
     """Frequency and Governor; every value of which there is no reason ran."""
-    project.suite("Frequency", "frequency_ghz", (0.4, 1.6, "max"))
+    project.suite("Frequency", "frequency_ghz", (0.4, 1.6, "max"), baseline="max")
     for value, step_s in ((0.4, 0.4), (1.6, 0.1), ("max", 0.042)):
         experiment = USUAL.but(frequency_ghz=value)
         if (reason := why_not(value)) is not None:
             skip(project, "Frequency", value, experiment, reason)
         else:
             project.cell("Frequency", value, step_s, experiment)
-    project.suite("Governor", "governor", ("performance", "powersave"))
+    project.suite("Governor", "governor", ("performance", "powersave"), baseline="performance")
     for value in ("performance", "powersave"):
         skip(project, "Governor", value, USUAL.but(governor=value), NO_CPUFREQ)
     project.save(commit="d" * 40, date=2_000)
-    names = {
-        "Frequency": USUAL.but(frequency_ghz="max"),
-        "Governor": USUAL.but(governor="performance"),
-    }
-    return {suite: experiment.identity for suite, experiment in names.items()}
 
 
 def test_suites_of_which_every_cell_is_skipped_have_a_table_and_no_rank(sweep):
-    baselines = clocks(sweep, lambda value: NO_CPUFREQ)
-    summary = export(sweep.root, baselines=baselines)
+    clocks(sweep, lambda value: NO_CPUFREQ)
+    summary = export(sweep.root)
     text = sweep.page()
     ranked = re.findall(r"^\| \d \| \[(\w+)\]", text, re.MULTILINE)
     assert ranked == ["SeqLen", "CoreCount", "AttentionBackend"]
@@ -57,7 +52,8 @@ def test_suites_of_which_every_cell_is_skipped_have_a_table_and_no_rank(sweep):
 
 
 def test_what_is_skipped_is_listed_once_by_reason(sweep):
-    export(sweep.root, baselines=clocks(sweep, lambda value: NO_CPUFREQ))
+    clocks(sweep, lambda value: NO_CPUFREQ)
+    export(sweep.root)
     opening = sweep.page().split("### ")[0]
     listed = opening[opening.index("\n- Skipped here:") + 1 :]
     assert listed.rstrip().splitlines()[1:] == [
@@ -70,14 +66,14 @@ def test_where_nothing_is_skipped_nothing_is_listed(project):
     project.suite("SeqLen", "seq_len", (128, 256, 512))
     project.cell("SeqLen", 256, 0.04)
     project.save()
-    export(project.root)  # two cells did not run: that is not this machine's doing
+    export(project.root)  # two cells did not run, which is not this machine's doing
     assert "Skipped here" not in project.page()
 
 
 def test_a_clock_below_the_machine_s_lowest_is_skipped_and_the_others_are_compared(sweep):
     low = "the clock goes from 0.8 to 3.6 GHz here, not to 0.4"
-    baselines = clocks(sweep, lambda value: low if value == 0.4 else None)
-    found = rows_of(export(sweep.root, baselines=baselines), "Frequency")
+    clocks(sweep, lambda value: low if value == 0.4 else None)
+    found = rows_of(export(sweep.root), "Frequency")
     assert (found["0.4"]["status"], found["0.4"]["reason"]) == ("skipped", low)
     assert found["max"]["effect"] == 1.0
     assert found["1.6"]["effect_low"] < 0.1 / 0.042 < found["1.6"]["effect_high"]
@@ -88,8 +84,8 @@ def test_a_clock_below_the_machine_s_lowest_is_skipped_and_the_others_are_compar
 
 
 def test_a_suite_whose_baseline_is_skipped_still_has_its_times(sweep):
-    baselines = clocks(sweep, lambda value: "not to its maximum" if value == "max" else None)
-    found = rows_of(export(sweep.root, baselines=baselines), "Frequency")
+    clocks(sweep, lambda value: "not to its maximum" if value == "max" else None)
+    found = rows_of(export(sweep.root), "Frequency")
     assert found["1.6"]["effect"] is None
     assert found["1.6"]["reason"].endswith("no baseline cell to compare with")
     assert "| [Frequency](#frequency) | 4." in sweep.page()
@@ -118,9 +114,8 @@ def test_settings_of_the_system_are_columns(project):
 def test_a_record_older_than_a_field_had_it_at_its_default(project):
     project.suite("Depth", "n_layer", (4,))
     made = project.cell("Depth", 4, 0.042)
-    for one in made:
-        one["experiment"]["system"] = {"cores": 1}
-    project.record("Depth", 4, made)
+    experiment = {**USUAL.to_json(), "system": {"cores": 1}}
+    project.record("Depth", 4, [worker.but(experiment=experiment) for worker in made])
     project.save()
     row = rows_of(export(project.root), "Depth")["4"]
     assert (row["cores"], row["allocator"], row["turbo"]) == (1, "glibc", "as_found")
@@ -131,9 +126,10 @@ def test_readings_are_columns_and_notes(project):
     project.suite("Allocator", "allocator", ("glibc", "jemalloc"))
     for name in ("glibc", "jemalloc"):
         made = project.cell("Allocator", name, 0.042, USUAL.but(allocator=name))
-        for one in made:
-            for sample in one["samples"]:
-                sample["noise"] = {"minor_faults": 11_000, "run_queue_share": 0.01}
+        for worker in made:
+            for index in range(len(worker.samples)):
+                noise = {"minor_faults": 11_000, "run_queue_share": 0.01}
+                change_sample(worker, index, noise=noise)
         project.record("Allocator", name, made)
     project.save()
     found = rows_of(export(project.root), "Allocator")

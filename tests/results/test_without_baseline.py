@@ -10,11 +10,10 @@ from cputrain.report.export import export
 pytestmark = pytest.mark.tools
 
 NAMES = ("mlm-80m", "llm-25m", "wiki-24m")
-NONE = {"Preset": None}
 
 
 def measured(project):
-    project.suite("Preset", "preset", NAMES)
+    project.suite("Preset", "preset", NAMES, baseline=None)
     project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
     project.cell("Preset", "llm-25m", 20.0, PRESETS["llm-25m"].experiment)
     project.save(commit="d" * 40, date=2_000)
@@ -26,24 +25,24 @@ def text_of(project):
 
 def test_there_are_no_effects_and_no_remarks_about_it(sweep):
     measured(sweep)
-    rows = [r for r in export(sweep.root, baselines=NONE).rows if r["suite"] == "Preset"]
-    assert [row["status"] for row in rows] == ["ok", "ok", "skipped"]
+    rows = [r for r in export(sweep.root).rows if r["suite"] == "Preset"]
+    assert [row["status"] for row in rows] == ["ok", "ok"]
     assert all(row["effect"] is None and row["above_noise"] is None for row in rows)
     assert not any("baseline" in (row["reason"] or "") for row in rows)
     assert rows[0]["step_s_low"] < 2.0 < rows[0]["step_s_high"]
 
 
 def test_others_still_miss_theirs(project):
-    project.suite("Preset", "preset", NAMES)
+    project.suite("Preset", "preset", NAMES, baseline="abc")
     project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
     project.save()
-    rows = export(project.root, baselines={"Preset": "abc"}).rows
+    rows = export(project.root).rows
     assert rows[0]["reason"].endswith("no baseline cell to compare with")
 
 
 def test_it_is_not_among_the_ranked_and_has_its_table(sweep):
     measured(sweep)
-    export(sweep.root, baselines=NONE)
+    export(sweep.root)
     text = text_of(sweep)
     ranked = re.findall(r"^\| \d \| \[(\w+)\]", text, re.MULTILINE)
     assert ranked == ["SeqLen", "CoreCount", "AttentionBackend"]
@@ -52,7 +51,7 @@ def test_it_is_not_among_the_ranked_and_has_its_table(sweep):
 
 def test_the_page_has_the_published_runs(sweep):
     measured(sweep)
-    export(sweep.root, baselines=NONE)
+    export(sweep.root)
     text = text_of(sweep)
     section = text[text.index("### Published runs") : text.index("### SeqLen")]
     assert "AMD EPYC" in section  # ours is named beside theirs
@@ -68,6 +67,6 @@ def test_the_page_has_the_published_runs(sweep):
 
 
 def test_no_such_table_where_no_preset_ran(sweep):
-    sweep.suite("Preset", "preset", NAMES)
-    export(sweep.root, baselines=NONE)
+    sweep.suite("Preset", "preset", NAMES, baseline=None)
+    export(sweep.root)
     assert "Published runs" not in text_of(sweep)

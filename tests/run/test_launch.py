@@ -42,7 +42,8 @@ def test_a_worker_that_exits_with_status_0_has_failed_too():
 
 def test_a_worker_that_segfaults_is_named_by_its_signal():
     failed = failure(
-        'os.write(fd, b\'{"phase": "in the first step"}\\n\'); os.kill(os.getpid(), 11)'
+        'os.write(fd, b\'{"answer": "phase", "what": "in the first step"}\\n\'); '
+        "os.kill(os.getpid(), 11)"
     )
     assert failed.status == "failed"
     assert "killed by SIGSEGV while in the first step" in failed.reason
@@ -61,7 +62,7 @@ def test_a_worker_that_hangs_is_killed_at_its_own_deadline():
 def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
     flood = "[os.write(2, b'x' * 65536) for _ in range(2000)]; "
     flooding = worker(flood + "os.write(fd, b'{\"ready\": true}\\n'); input()")
-    assert flooding.ready() == {"ready": True}
+    assert json.loads(flooding.line()) == {"ready": True}
     assert len(flooding._wire.said) == wire.KEPT
     flooding.end()
 
@@ -127,7 +128,7 @@ TELL = (
 
 def told(experiment=QUICK):
     telling = worker(TELL, experiment)
-    answer = telling.ready()
+    answer = json.loads(telling.line())
     telling.end()
     return answer
 
@@ -151,7 +152,7 @@ def test_all_that_a_compiler_leaves_is_in_a_folder_of_the_worker_s_own_and_goes_
     folders = []
     for _ in range(2):
         telling = worker(TELL, QUICK.but(compile="inductor"))
-        env = telling.ready()["env"]
+        env = json.loads(telling.line())["env"]
         folders.append(Path(env["TORCHINDUCTOR_CACHE_DIR"]))
         assert Path(env["TMPDIR"]).parent == folders[-1] and Path(env["TMPDIR"]).is_dir()
         telling.end()

@@ -14,7 +14,7 @@ CAP = 10**9
 @pytest.fixture
 def kept(tmp_path):
     weights = initial_weights(SMALL.but(seed=7))
-    assert saved.save(tmp_path, SMALL, weights, CAP) == {"model_file": saved.MODEL}
+    assert saved.save(tmp_path, SMALL, weights, CAP) == (saved.MODEL, None)
     return tmp_path / saved.MODEL, weights
 
 

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file  # noqa: E402
 from cputrain import engines  # noqa: E402
 from cputrain.data import feed  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
+from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import launch  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
@@ -22,7 +23,7 @@ SMALL = settled(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_st
 
 def run(experiment, samples=None):
     """All samples of a cell; the last worker's record and the cell."""
-    cell = CellRun("Trial", ("x",), experiment)
+    cell = CellRun(CellKey("Trial", ("x",)), experiment)
     for _ in range(samples or experiment.budget.samples):
         cell.sample()
         cell.settle()
@@ -128,7 +129,7 @@ def test_a_broken_record_is_put_aside_and_not_lost(own_root):
     path.parent.mkdir(parents=True)
     path.write_text('{"schema": 1, "workers": [{"id"')
     record, _ = run(SMALL, samples=1)
-    assert record["status"] == "ok"
+    assert record["status"] == "unproven"
     assert path.with_name("run.json.broken").read_text().endswith('{"id"')
 
 

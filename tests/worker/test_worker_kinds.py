@@ -9,6 +9,7 @@ from settled import settled
 torch = pytest.importorskip("torch")
 
 
+from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import placement  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
@@ -18,7 +19,7 @@ SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_st
 
 def run(experiment, value="x", start=None):
     """The record of a cell's one sample."""
-    cell = CellRun("Trial", (value,), experiment, start=start)
+    cell = CellRun(CellKey("Trial", (value,)), experiment, start=start)
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]
@@ -66,7 +67,7 @@ def test_what_bf16_cannot_move_is_named_with_the_reason(own_root):
 
 def test_fine_tuning_goes_on_where_the_saved_model_stopped(own_root):
     lora = SMALL.but(fine_tuning="lora")
-    missing = CellRun("Trial", ("lora",), lora, start=("scratch",)).why_no_start()
+    missing = CellRun(CellKey("Trial", ("lora",)), lora, start=("scratch",)).why_no_start()
     assert "scratch/model.safetensors is not there" in missing
     scratch = run(SMALL, "scratch")
     record = run(lora, "lora", start=("scratch",))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
 from cputrain.analysis import side_by_side
-from cputrain.results import engines, machines, records
+from cputrain.record.cell import CellKey
+from cputrain.record.worker import step_s
+from cputrain.results import engines, machines
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
 from cputrain.results.rows import CellResult
+from cputrain.run.names import PARAMETERS
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side.rounds import Rounds
 
@@ -37,20 +39,17 @@ def _cell(machine: str, mode: str, cell: plan.PlannedCell, run: Rounds) -> CellR
     status, reason = run.lost.get(cell.values, ("ok", None))
     if status == "ok" and not workers:
         status, reason = "failed", "its run record could not be read at the end of the run"
-    medians = [statistics.median(records.steps(worker)) for worker in workers if status == "ok"]
     return CellResult(
         machine=machine,
-        suite=shape,
+        key=CellKey(shape, cell.values, param_names=PARAMETERS),
         value=engine,
-        values=cell.values,
-        param_names=("shape", "engine", "threads"),
         mode=mode,
         status=status,
         reason=reason,
-        step_s=statistics.median(medians) if medians else None,
+        step_s=step_s(workers) if status == "ok" else None,
         workers=tuple(workers),
         experiment=cell.experiment.to_json(),
-        commit=workers[-1].get("commit") if workers else None,
+        commit=workers[-1].commit if workers else None,
     )
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
 from cputrain.machine.parent import dies_with_parent
+from cputrain.record import files
+from cputrain.record import process as record_process
+from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.run import one_worker, stacks
 from cputrain.sweep import plan
 from cputrain.sweep.durations import guess_s
 from cputrain.sweep.side_by_side.lineup import Turn
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why a turn gave no number."""
+
+    status: str
+    reason: str
 
 
 class Rounds:
@@ -55,7 +66,7 @@ class Rounds:
         self.process: subprocess.Popen[bytes] | None = None
 
     def take(
-        self, turns: Sequence[Turn], say: Callable[[Turn, records.WorkerRecord, float], None]
+        self, turns: Sequence[Turn], say: Callable[[Turn, WorkerRecord | Lost, float], None]
     ) -> None:
         """Take every turn of cells that are not lost.
 
@@ -78,18 +89,16 @@ class Rounds:
             )
             say(turn, worker, left)
 
-    def one(self, turn: Turn) -> records.WorkerRecord:
+    def one(self, turn: Turn) -> WorkerRecord | Lost:
         """Take one turn; what its run record says, or why there is none."""
         cell = turn.cell
         if cell.stack not in self.pythons:
             reason = cell.why_not or stacks.why_elsewhere(cell.experiment, stacks.MAIN)
             return self._lose(cell, "skipped", reason or f"there is no environment {cell.stack}")
-        place = {"round": turn.round, "place": turn.place, "seed": self.seed}
-        request = {
-            "values": cell.values,
-            "experiment": cell.experiment.to_json(),
-            "turn": place,
-        }
+        place = record_process.Turn(round=turn.round, place=turn.place, seed=self.seed)
+        request = one_worker.Request(
+            values=cell.values, experiment=cell.experiment.to_json(), turn=place
+        )
         self.process = subprocess.Popen(
             [str(self.pythons[cell.stack]), "-P", "-m", one_worker.__name__],
             stdin=subprocess.PIPE,
@@ -99,28 +108,27 @@ class Rounds:
             start_new_session=True,
             preexec_fn=dies_with_parent(),
         )
-        _, stderr = self.process.communicate(json.dumps(request).encode())
+        _, stderr = self.process.communicate(files.encode(request))
         status, self.process = self.process.returncode, None
-        found = next((w for w in self.workers(cell) if w.get("turn") == place), None)
-        if status or found is None:  # a record that was cut short may still call itself ok
+        found = next((w for w in self.workers(cell) if w.turn == place), None)
+        if status or found is None or found.status == "unproven":
             last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
             return self._lose(cell, "failed", f"its process ended with status {status}: {last}")
-        if found["status"] == "ok":
-            self.done += 1
-        else:
-            self._lose(cell, found["status"], found.get("reason") or "the record gives no reason")
+        if not found.ok:
+            return self._lose(cell, found.status, found.reason or "the record gives no reason")
+        self.done += 1
         return found
 
-    def _lose(self, cell: plan.PlannedCell, status: str, reason: str) -> records.WorkerRecord:
+    def _lose(self, cell: plan.PlannedCell, status: str, reason: str) -> Lost:
         self.lost[cell.values] = status, reason
-        return {"status": status, "reason": reason}
+        return Lost(status, reason)
 
-    def workers(self, cell: plan.PlannedCell) -> list[records.WorkerRecord]:
+    def workers(self, cell: plan.PlannedCell) -> list[WorkerRecord]:
         """The workers of this run in a cell's record, oldest first; none where it is broken."""
         record = records.read_file(self.folder / cell.name / "run.json")
         if isinstance(record, records.Problem):
             return []
-        return [worker for worker in record.workers if worker["session"] == self.session]
+        return [worker for worker in record.workers if worker.session == self.session]
 
     def stop(self) -> None:
         """Kill the process of this turn; the worker dies with it."""

@@ -9,13 +9,14 @@ from typing import Literal
 from rich.markup import escape
 from rich.table import Table
 
+from cputrain.record.worker import WorkerRecord
 from cputrain.report import engines
-from cputrain.results import records
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
 from cputrain.sweep.progress import Progress, minutes, seconds
 from cputrain.sweep.side_by_side.lineup import Turn
+from cputrain.sweep.side_by_side.rounds import Lost
 
 
 class Shown:
@@ -40,22 +41,22 @@ class Shown:
             f"workers in {rounds} round{'s' if rounds > 1 else ''}, their order by seed {seed}"
         )
 
-    def turn(self, turn: Turn, worker: records.WorkerRecord, left_s: float) -> None:
+    def turn(self, turn: Turn, worker: WorkerRecord | Lost, left_s: float) -> None:
         """A worker ended."""
         shape, engine, threads = turn.cell.values
         name = f"{shape} {engine} {threads}"
         head = f"{turn.place:>4}/{self.total}  {name:<{self._wide}}"
-        if worker["status"] != "ok":
-            self.progress.failed += worker["status"] != "skipped"
-            self.progress.say(f"{head}  {worker['status']}: {worker['reason']}")
+        if isinstance(worker, Lost):
+            self.progress.failed += worker.status != "skipped"
+            self.progress.say(f"{head}  {worker.status}: {worker.reason}")
             return
-        step_s = statistics.median(records.steps(worker))
+        step_s = statistics.median(worker.step_s)
         block = shape, threads
         if engine == FIRST:
             self._firsts[block] = step_s
         over = f"{step_s / self._firsts[block]:6.2f}x" if block in self._firsts else "      -"
-        rate = worker["counts"]["tokens_per_step"] / step_s
-        flag = "  disturbed" if any(sample["disturbed"] for sample in worker["samples"]) else ""
+        rate = worker.work.tokens_per_step / step_s
+        flag = "  disturbed" if any(sample.disturbed for sample in worker.samples) else ""
         left = f"  about {minutes(left_s)} left" if left_s else ""
         self.progress.say(
             f"{head}  {seconds(step_s):>8} a step  {rate:>9,.0f} tokens/s  {over}{flag}{left}"

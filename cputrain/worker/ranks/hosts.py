@@ -9,7 +9,7 @@ experiment's parts as `Experiment.to_json` writes them (what is left out has its
 system.processes as many as all hosts start. Rank 0 writes the report. Each process takes its
 share of the CPUs that its host allows it; gloo uses the interface that GLOO_SOCKET_IFNAME names.
 
-Standard library only, until CPUs and threads are settled.
+No framework is imported until CPUs and threads are settled.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from cputrain.experiment import Experiment, ExperimentError
 from cputrain.machine import mask, parent
 from cputrain.machine.mask import Placement
 from cputrain.machine.topology import TopologyError, read_topology
+from cputrain.record import files
+from cputrain.record.answers import Answer, Finished, Phase, Ready, Report, Sampled
+from cputrain.record.process import Place
 from cputrain.worker.ranks.places import label, where
 
 if TYPE_CHECKING:
@@ -91,14 +94,16 @@ def lead(request: dict[str, Any], out: Path) -> None:
     """Rank 0: train, say on standard error what goes on, write the report."""
     from cputrain.worker.ranks.leader import Leader
 
-    class Reporter(Leader):
-        places: list[dict[str, Any]]
-        last: dict[str, Any]
+    said: list[Answer] = []
 
-        def say(self, **message: Any) -> None:
-            self.last = message
-            if "phase" in message:
-                print(message["phase"], file=sys.stderr, flush=True)
+    class Reporter(Leader):
+        places: list[Place]
+
+        def say(self, message: Answer) -> None:
+            if isinstance(message, Phase):
+                print(message.what, file=sys.stderr, flush=True)
+            else:
+                said.append(message)
 
         def join(self) -> None:
             super().join()
@@ -107,14 +112,22 @@ def lead(request: dict[str, Any], out: Path) -> None:
 
     leader = Reporter(request, descriptor=-1)
     leader.prepare()
-    report = {"label": label(leader.places), "places": leader.places, **leader.last, "samples": []}
     for _ in range(leader.experiment.budget.samples):
         leader.sample()
-        report["samples"].append(leader.last)
     leader.finish()
-    report |= leader.last
-    report["experiment"] = request["experiment"]
-    out.write_text(json.dumps(report, indent=1))
+    (ready,) = (message for message in said if isinstance(message, Ready))
+    sampled = [message for message in said if isinstance(message, Sampled)]
+    (finished,) = (message for message in said if isinstance(message, Finished))
+    report = Report(
+        label=label(leader.places),
+        places=leader.places,
+        experiment=request["experiment"],
+        ready=ready,
+        samples=[message.sample for message in sampled],
+        peak=sampled[-1].peak,
+        finished=finished,
+    )
+    files.write(out, report)
     time.sleep(LAST_S)
 
 

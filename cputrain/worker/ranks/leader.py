@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from cputrain.knobs import inforce
-from cputrain.knobs.inforce import Check
 from cputrain.machine.memory import peak_or_reason
+from cputrain.record.answers import Peak, SoFar
+from cputrain.record.part import readings
+from cputrain.record.proof import Check
+from cputrain.record.sample import Exchange, Sample
 from cputrain.worker.ranks import agreement, traffic
 from cputrain.worker.ranks.group import Group
 from cputrain.worker.ranks.member import Member
@@ -44,59 +49,56 @@ class Leader(Member):
         each = self.group.gather(None)
         self.checked = [
             *own,
-            *(
-                Check(f"rank {rank}: {check['name']}", check["asked"], check["found"], check["ok"])
-                for rank, checks in enumerate(each)
-                for check in checks or ()
-            ),
+            *(check.of_rank(rank) for rank, checks in enumerate(each) for check in checks or ()),
         ]
         return self.checked
 
-    def take(self) -> dict[str, Any]:
+    def take(self) -> Sample:
         """The sample, held against what every rank says of it."""
         sample = super().take()
-        steps, payload = len(sample["step_s"]), self.parallel.payload_bytes()
-        sent = [rank["sent_bytes"] for rank in sample["ranks"]]
+        steps, payload = len(sample.step_s), self.parallel.payload_bytes()
+        sent = [rank.sent_bytes for rank in sample.ranks]
         ring = traffic.ring_bytes(payload, self.group.size)
-        sample["exchange"] = {
-            "payload_bytes": payload,
-            "ring_bytes": ring,
-            "sent_bytes_per_step": [None if n is None else n / steps for n in sent],
-        }
-        checks = [
-            Check(f"rank {rank}: {busy['name']}", busy["asked"], busy["found"], busy["ok"])
-            for rank, busy in enumerate(rank["busy"] for rank in sample["ranks"])
-        ]
-        if None not in sent:
-            found, least = sum(sent) / steps, traffic.LEAST * ring * self.group.size
+        exchange = Exchange(
+            payload_bytes=payload,
+            ring_bytes=ring,
+            sent_bytes_per_step=[None if n is None else n / steps for n in sent],
+        )
+        checks = [one.busy.of_rank(rank) for rank, one in enumerate(sample.ranks)]
+        known = [n for n in sent if n is not None]
+        if len(known) == len(sent):
+            found, least = sum(known) / steps, traffic.LEAST * ring * self.group.size
             name = "bytes that all processes sent in a step"
             checks.append(Check(name, f">= {least:.0f}", round(found), found >= least))
         inforce.require(checks)
-        return sample
+        return structs.replace(sample, exchange=exchange)
 
-    def peak_memory(self) -> dict[str, Any]:
+    def peak_memory(self) -> Peak:
         """The sum over all ranks, each one's, and torchrun's own, which is not in the sum."""
-        ranks = [rank["peak_rss_bytes"] for rank in self.stepper.ranks]
+        ranks = [rank.peak_rss_bytes for rank in self.stepper.ranks]
+        known = [n for n in ranks if n is not None]
         found: dict[str, Any] = {"peak_rss_bytes": None, "peak_rss_bytes_by_rank": ranks}
-        if None in ranks:
-            reasons = (rank.get("peak_rss_bytes_reason") for rank in self.stepper.ranks)
-            found["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
+        if len(known) == len(ranks):
+            found["peak_rss_bytes"] = sum(known)
         else:
-            found["peak_rss_bytes"] = sum(ranks)
-        return found | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
+            reasons = (rank.reasons.get("peak_rss_bytes") for rank in self.stepper.ranks)
+            found["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
+        whole = found | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
+        return readings(Peak, whole)
 
-    def so_far(self) -> dict[str, Any]:
+    def so_far(self) -> SoFar:
         """The optimizer's state is on every rank."""
         found = super().so_far()
-        return found | {"optimizer_state_bytes": found["optimizer_state_bytes"] * self.group.size}
+        state_bytes = found.optimizer_state_bytes * self.group.size
+        return structs.replace(found, optimizer_state_bytes=state_bytes)
 
-    def checked_again(self) -> dict[str, Any]:
+    def checked_again(self) -> list[Check] | None:
         """All ranks still hold the same weights, after all training."""
         self.group.tell({"do": "compare"})
         equal = agreement.same_weights(self.group, self.engine)
         inforce.require(equal)
         before = [check for check in self.checked if check.name != equal[0].name]
-        return {"in_force": [check.to_json() for check in (*before, *equal)]}
+        return [*before, *equal]
 
     def finish(self) -> None:
         """Prove, save, answer; then the others may end."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
 from cputrain.machine.mask import Placement
+from cputrain.record.answers import Answer
 from cputrain.worker.job import Job
 from cputrain.worker.ranks import agreement
 from cputrain.worker.ranks.group import Group
@@ -73,7 +74,7 @@ class Follower(Member):
         self.group = group
         self.of_own(self.placement)
 
-    def say(self, **message: Any) -> None:
+    def say(self, message: Answer) -> None:
         """Nothing: rank 0 answers for all."""
 
     def serve(self) -> None:
@@ -87,7 +88,7 @@ class Follower(Member):
                 case "loss":
                     self.group.mean(self.engine.loss(message["batch"]))
                 case "check":
-                    self.group.gather([check.to_json() for check in self.in_force()])
+                    self.group.gather(self.in_force())
                 case "compare":
                     agreement.same_weights(self.group, self.engine)
         self.feed.close()

@@ -1,35 +1,35 @@
-"""Where processes run, and how many machines that is. Standard library only."""
+"""Where processes run, and how many machines that is."""
 
 from __future__ import annotations
 
 import os
 import socket
 from pathlib import Path
-from typing import Any
 
 from cputrain.machine.mask import Placement
+from cputrain.record.process import Place
 
 
-def where(placement: Placement) -> dict[str, Any]:
+def where(placement: Placement) -> Place:
     """Where this process runs, for `label`.
 
     boot: of the kernel: the same for everything on one machine, containers included.
     network_namespace: of the process, told apart within one boot.
     """
-    return {
-        "host": socket.gethostname(),
-        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
-        "network_namespace": str(Path("/proc/self/ns/net").readlink()),
-        "interface": os.environ.get("GLOO_SOCKET_IFNAME"),
-        "cpus": list(placement.cpus),
-        "threads": placement.threads,
-    }
+    return Place(
+        host=socket.gethostname(),
+        boot=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        network_namespace=str(Path("/proc/self/ns/net").readlink()),
+        interface=os.environ.get("GLOO_SOCKET_IFNAME"),
+        cpus=list(placement.cpus),
+        threads=placement.threads,
+    )
 
 
-def label(places: list[dict[str, Any]]) -> str:
+def label(places: list[Place]) -> str:
     """How many processes on how many machines; namespaces of one machine are not machines."""
-    machines = {place["boot"]: place["host"] for place in places}
-    networks = {(place["boot"], place["network_namespace"]) for place in places}
+    machines = {place.boot: place.host for place in places}
+    networks = {(place.boot, place.network_namespace) for place in places}
     names = ", ".join(sorted(machines.values()))
     found = f"{_count(len(places), 'process', 'processes')} on "
     found += f"{_count(len(machines), 'machine', 'machines')} ({names})"

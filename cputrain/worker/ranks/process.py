@@ -29,7 +29,7 @@ def main() -> int:
 
         if is_loss_of_others(error):
             time.sleep(PATIENCE_S)
-        answer(descriptor, **failure(error, f"rank {rank}: "))
+        answer(descriptor, failure(error, f"rank {rank}: "))
         return 1
 
 

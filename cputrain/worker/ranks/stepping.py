@@ -8,6 +8,8 @@ from cputrain.experiment import Experiment
 from cputrain.machine.mask import Placement
 from cputrain.machine.memory import peak_or_reason
 from cputrain.machine.reading import Unknown
+from cputrain.record.part import readings
+from cputrain.record.sample import Noise, RankSample
 from cputrain.worker.ranks import traffic
 from cputrain.worker.ranks.group import Group
 from cputrain.worker.stepper import Stepper
@@ -25,8 +27,7 @@ class RankStepper(Stepper):
     one is done. Rank 0's losses are the means over all ranks, which is the loss of the batch.
 
     Attributes:
-        ranks: on rank 0, of each rank: losses (of its own rows), sent_bytes (by TCP during the
-            steps, or None and the reason), peak_rss_bytes, noise, busy (`inforce.Check`).
+        ranks: on rank 0, what each rank says of the last steps.
     """
 
     def __init__(
@@ -48,16 +49,19 @@ class RankStepper(Stepper):
         watch, before = Watch(self._experiment, self._placement, self._feed), _sent()
         step_s = super().train(steps)
         after, (seen, busy) = _sent(), watch.seen()
-        mine: dict[str, Any] = {
-            "losses": self.losses[-steps:],
-            **_difference(before, after),
-            **peak_or_reason("peak_rss_bytes"),
-            "noise": seen,
-            "busy": busy.to_json(),
-        }
+        mine = readings(
+            RankSample,
+            {
+                "losses": self.losses[-steps:],
+                **_difference(before, after),
+                **peak_or_reason("peak_rss_bytes"),
+                "noise": readings(Noise, seen),
+                "busy": busy,
+            },
+        )
         self.ranks = self._group.gather(mine)
         if self.ranks:
-            by_step = zip(*(rank["losses"] for rank in self.ranks), strict=True)
+            by_step = zip(*(rank.losses for rank in self.ranks), strict=True)
             self.losses[-steps:] = [sum(losses) / self._group.size for losses in by_step]
         return step_s
 

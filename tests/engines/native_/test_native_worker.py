@@ -8,6 +8,7 @@ from toy_sources import COMPILERS, asking, why_no
 from cputrain import paths
 from cputrain.engines import ahead, settings
 from cputrain.engines.native_ import library_build
+from cputrain.record.cell import CellKey
 from cputrain.run import launch
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
@@ -18,7 +19,7 @@ SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 64, "steps": 4, "sa
 
 
 def run(experiment):
-    cell = CellRun("Trial", ("x",), experiment.but(warm_up_steps=4, **SMALL))
+    cell = CellRun(CellKey("Trial", ("x",)), experiment.but(warm_up_steps=4, **SMALL))
     cell.sample()
     cell.settle()
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1]

@@ -52,21 +52,21 @@ def take(run, planned, rounds=1):
 def test_two_engines_train_in_turns_and_leave_records(run):
     planned = block(torch=SMALL, numpy=NUMPY)
     told = take(run, planned, rounds=2)
-    assert [worker["status"] for _, worker, _ in told] == ["ok"] * 4
+    assert [worker.status for _, worker, _ in told] == ["ok"] * 4
     assert (run.done, run.lost) == (4, {})
     assert all(left > 0 for _, _, left in told[:-1]) and told[-1][2] == 0
     places = {}
     for cell in planned.cells:
         workers = run.workers(cell)
-        assert [w["turn"]["round"] for w in workers] == [1, 2]
+        assert [w.turn.round for w in workers] == [1, 2]
         for worker in workers:
-            assert worker["trained"]["parameters_moved"] == worker["trained"]["parameters"]
-            assert worker["in_force"] and len(worker["samples"]) == 2
-            assert worker["turn"]["seed"] == 3
-            places[worker["turn"]["place"]] = worker["experiment"]["runtime"]["engine"]
+            assert worker.trained.parameters_moved == worker.trained.parameters
+            assert worker.in_force and len(worker.samples) == 2
+            assert worker.turn.seed == 3
+            places[worker.turn.place] = worker.experiment["runtime"]["engine"]
         assert not list(run.folder.glob(f"{cell.name}/*.safetensors"))
     assert [places[i] for i in (1, 2, 3, 4)] == [turn.cell.values[1] for turn, _, _ in told]
-    first = {w["experiment"]["runtime"]["engine"]: w["first_loss"] for _, w, _ in told}
+    first = {w.experiment["runtime"]["engine"]: w.first_loss for _, w, _ in told}
     assert first["torch"] == pytest.approx(first["numpy"], rel=1e-4)
 
 
@@ -82,7 +82,7 @@ def test_a_later_run_counts_its_own_workers_only(run, own_root):
 def test_an_engine_that_fails_costs_its_own_cells_and_takes_no_more_turns(run):
     planned = block(numpy=NUMPY, bad=NUMPY.but(learning_rate=0.0))
     told = take(run, planned, rounds=2)
-    found = [(turn.cell.values[1], worker["status"]) for turn, worker, _ in told]
+    found = [(turn.cell.values[1], worker.status) for turn, worker, _ in told]
     assert sorted(found) == [("bad", "failed"), ("numpy", "ok"), ("numpy", "ok")]
     (lost,) = run.lost.values()
     assert lost[0] == "failed" and "DidNotTrain" in lost[1]
@@ -95,8 +95,8 @@ def test_what_the_machine_has_not_is_skipped_with_the_reason(run):
         planned, cells=(replace(planned.cells[0], why_not="not built"), planned.cells[1])
     )
     told = {turn.cell.values[1]: worker for turn, worker, _ in take_without_guess(run, planned)}
-    assert (told["ipex"]["status"], told["ipex"]["reason"]) == ("skipped", "not built")
-    assert told["numpy"]["status"] == "skipped" and "4096" in told["numpy"]["reason"]
+    assert (told["ipex"].status, told["ipex"].reason) == ("skipped", "not built")
+    assert told["numpy"].status == "skipped" and "4096" in told["numpy"].reason
 
 
 def take_without_guess(run, planned):
@@ -110,8 +110,8 @@ def test_a_process_that_dies_is_a_failure_with_its_last_words(own_root):
     script.chmod(0o755)
     run = made(own_root, python=script)
     ((_, worker, _),) = take(run, block(numpy=NUMPY))
-    assert worker["status"] == "failed"
-    assert "status 3: Illegal instruction" in worker["reason"]
+    assert worker.status == "failed"
+    assert "status 3: Illegal instruction" in worker.reason
 
 
 def test_stop_ends_the_worker_too_and_keeps_what_is_done(run, own_root):

@@ -12,6 +12,7 @@ import pytest
 from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.model import initial
+from cputrain.record.process import Place
 from cputrain.worker.ranks import hosts
 from cputrain.worker.ranks.places import label
 
@@ -75,20 +76,22 @@ def test_what_is_set_before_the_interpreter_starts_is_refused(tmp_path, monkeypa
 
 
 def place(host, boot, network):
-    return {"host": host, "boot": boot, "network_namespace": network}
+    return Place(
+        host=host, boot=boot, network_namespace=network, interface=None, cpus=[0], threads=1
+    )
 
 
 @pytest.mark.parametrize(
     ("places", "line"),
     [
-        ([place("a", 1, "x")] * 2, "2 processes on 1 machine (a)"),
+        ([place("a", "1", "x")] * 2, "2 processes on 1 machine (a)"),
         (
-            [place("a", 1, "x"), place("b", 1, "y")],
+            [place("a", "1", "x"), place("b", "1", "y")],
             "2 processes on 1 machine (b) in 2 network namespaces",
         ),
-        ([place("a", 1, "x"), place("b", 2, "x")], "2 processes on 2 machines (a, b)"),
+        ([place("a", "1", "x"), place("b", "2", "x")], "2 processes on 2 machines (a, b)"),
         (
-            [place("a", 1, "x"), place("a", 1, "y"), place("b", 2, "x")],
+            [place("a", "1", "x"), place("a", "1", "y"), place("b", "2", "x")],
             "3 processes on 2 machines (a, b) in 3 network namespaces",
         ),
     ],
@@ -171,16 +174,18 @@ def test_two_network_namespaces_train_as_one_process_does(tmp_path):
     assert report["label"].endswith(" in 2 network namespaces")
     assert [place["interface"] for place in report["places"]] == ["eth1", "eth2"]
     assert [place["cpus"] for place in report["places"]] == [[cpus[0]], [cpus[1]]]
-    found = {check["name"]: check["found"] for check in report["in_force"]}
+    found = {check["name"]: check["found"] for check in report["finished"]["in_force"]}
     assert found["weights of all processes"] == "equal"
     experiment = Experiment.from_json(parts)
     alone = experiment.but(engine="numpy", processes=None, attention_backend="manual")
     reference = engines.build(alone, initial.initial_weights(alone))
     data = feed.open_feed(experiment, Path(tmp_path / "data"), offline=True)
-    assert report["first_loss"] == pytest.approx(reference.loss(data.first), rel=1e-4)
-    for _ in range(report["steps_done"]):
+    assert report["finished"]["so_far"]["first_loss"] == pytest.approx(
+        reference.loss(data.first), rel=1e-4
+    )
+    for _ in range(report["finished"]["so_far"]["steps_done"]):
         reference.train_step(data.next())
-    assert report["last_loss"] == pytest.approx(reference.loss(data.first), rel=1e-3)
+    assert report["finished"]["last_loss"] == pytest.approx(reference.loss(data.first), rel=1e-3)
     (sample,) = report["samples"]
     exchange = sample["exchange"]
     assert exchange["sent_bytes_per_step"] == pytest.approx([exchange["ring_bytes"]] * 2, rel=0.02)

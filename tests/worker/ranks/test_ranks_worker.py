@@ -16,6 +16,7 @@ from cputrain.data import feed
 from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory import memory_bytes
+from cputrain.record.cell import CellKey
 from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
@@ -39,7 +40,7 @@ def honest(tmp_path_factory):
         patch.setattr("cputrain.paths.ROOT", root)
         for name, value in (("SESSION", "s"), ("MACHINE", "here"), ("OFFLINE", "1")):
             patch.setenv(f"CPUTRAIN_{name}", value)
-        cell = CellRun("Trial", ("x",), SMALL)
+        cell = CellRun(CellKey("Trial", ("x",)), SMALL)
         cell.sample()
         cell.settle()
         return json.loads((cell.folder / "run.json").read_text())["workers"][-1], root

@@ -1,0 +1,27 @@
+"""What a cell tells the sweep that follows it: one line of JSON when a worker ended."""
+
+from __future__ import annotations
+
+from cputrain.record.part import Count, Number, Part, Seconds, Status
+
+
+class WorkerEnded(Part, frozen=True, kw_only=True):
+    """A worker ended.
+
+    Attributes:
+        at: seconds since the epoch.
+        step_s: seconds of a step; None where it has no step.
+        disturbed: some sample of it was.
+        wall_s: its whole life.
+    """
+
+    at: Number
+    suite: str
+    cell: str
+    status: Status
+    reason: str | None
+    step_s: Number | None
+    tokens_per_step: Count
+    disturbed: bool
+    wall_s: Seconds
+    note: str | None

@@ -1,0 +1,74 @@
+"""The process that trained and the machine around it: placement, state, what was changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from cputrain.record.part import Count, Number, Part, Readings
+
+
+class Placement(Part, frozen=True, kw_only=True):
+    """CPUs and threads: see `machine.mask.Placement`."""
+
+    cpus: list[Count]
+    physical_cores: Count
+    threads: Count
+    omp_threads: Count
+    ranks: list[list[Count]] = field(default_factory=list)
+
+
+class State(Readings, frozen=True, kw_only=True):
+    """What the machine and the process were set to when warm: see `machine.state.read`."""
+
+    cpufreq_driver: str | None = None
+    governor: str | None = None
+    energy_preference: str | None = None
+    turbo: str | None = None
+    min_ghz: Number | None = None
+    max_ghz: Number | None = None
+    huge_pages: str | None = None
+    huge_pages_defrag: str | None = None
+    anon_huge_bytes: Count | None = None
+    temperature_c: Number | None = None
+    load_1m: Number | None = None
+    openmp: list[str] | None = None
+    allocators: list[str] | None = None
+    masks: dict[str, Count] | None = None
+    threadpools: list[dict[str, Any]] | None = None
+    numa_bytes: dict[str, Count] | None = None
+    numa_policies: dict[str, Count] | None = None
+
+
+class Change(Part, frozen=True, kw_only=True):
+    """One change of the machine: files and what was in them, by control.
+
+    Attributes:
+        put_back: whether it was put back; None while it stands.
+    """
+
+    what: str
+    asked: str
+    before: dict[str, str]
+    written: dict[str, str]
+    put_back: bool | None
+
+
+class Turn(Part, frozen=True, kw_only=True):
+    """A worker's place in a run of engines side by side: round and place from 1."""
+
+    round: Count
+    place: Count
+    seed: Count
+
+
+class Place(Part, frozen=True, kw_only=True):
+    """Where one of several processes runs: see `worker.ranks.places`."""
+
+    host: str
+    boot: str
+    network_namespace: str
+    interface: str | None
+    cpus: list[Count]
+    threads: Count

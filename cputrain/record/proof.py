@@ -1,0 +1,42 @@
+"""What a worker proves: settings that were in force, and that the model trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from cputrain.record.part import Count, Part
+
+
+class Check(Struct, frozen=True, forbid_unknown_fields=True):
+    """One setting: what was asked, what was found, and whether that is the same thing."""
+
+    name: str
+    asked: Any
+    found: Any
+    ok: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain, for `json.dumps`."""
+        return structs.asdict(self)
+
+    def of_rank(self, rank: int) -> Check:
+        """The same, named as that of one of several processes."""
+        return Check(f"rank {rank}: {self.name}", self.asked, self.found, self.ok)
+
+
+class Trained(Part, frozen=True, kw_only=True):
+    """What the training gates saw.
+
+    Attributes:
+        steps_asked, steps_done: optimizer steps, by the worker's count and by the optimizer's.
+        parameters, parameters_moved: weight tensors, and how many of them changed.
+        excused: tensors that need not have changed, each with the reason.
+    """
+
+    steps_asked: Count
+    steps_done: Count
+    parameters: Count
+    parameters_moved: Count
+    excused: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,94 @@
+"""One sample: timed steps, what they lost, and what else went on meanwhile."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from cputrain.record.part import Count, Integer, Number, Part, Readings, StepSeconds
+from cputrain.record.proof import Check
+
+
+class Noise(Readings, frozen=True, kw_only=True):
+    """What went on while a sample was taken: see `machine.noise.between`.
+
+    Attributes:
+        energy_j: of all packages (`machine.energy`).
+        clock_ghz: the observed clock (`machine.clock`).
+        communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
+        disturbed: of one of several processes that train together.
+    """
+
+    wall_s: Number | None = None
+    run_queue_share: Number | None = None
+    voluntary_switches: Integer | None = None
+    involuntary_switches: Integer | None = None
+    minor_faults: Integer | None = None
+    major_faults: Integer | None = None
+    steal_share: Number | None = None
+    others_cpu_s: Number | None = None
+    throttled_s: Number | None = None
+    load_1m: Number | None = None
+    energy_j: Number | None = None
+    clock_ghz: Number | None = None
+    communication_cpu_s: Number | None = None
+    disturbed: bool | None = None
+
+
+class RankSample(Readings, frozen=True, kw_only=True):
+    """What one of several processes says of a sample.
+
+    Attributes:
+        losses: of its own rows, by step.
+        sent_bytes: by TCP during the steps.
+    """
+
+    losses: list[Number]
+    sent_bytes: Count | None
+    peak_rss_bytes: Count | None
+    noise: Noise
+    busy: Check
+
+
+class Exchange(Part, frozen=True, kw_only=True):
+    """Gradients that processes exchanged.
+
+    Attributes:
+        payload_bytes: of one process's gradients.
+        ring_bytes: what each of them has to send in a step at least.
+        sent_bytes_per_step: by process; None where the kernel does not say.
+    """
+
+    payload_bytes: Count
+    ring_bytes: Number
+    sent_bytes_per_step: list[Number | None]
+
+
+class Sample(Part, frozen=True, kw_only=True):
+    """Timed steps of one worker without a break.
+
+    Attributes:
+        step_s: seconds of each step.
+        loss: of each step.
+        tries: how often the sample was taken, of which this is the calmest.
+        disturbed: other work on the machine held it up.
+        waited_s: seconds that the steps waited for a streaming loader.
+        ranks, exchange: of several processes that train together.
+    """
+
+    step_s: Annotated[list[StepSeconds], Meta(min_length=1)]
+    loss: list[Number]
+    tries: Count = 1
+    disturbed: bool = False
+    noise: Noise = Noise()
+    busy: Check | None = None
+    waited_s: Number | None = None
+    ranks: list[RankSample] = field(default_factory=list)
+    exchange: Exchange | None = None
+
+    @property
+    def median_s(self) -> float:
+        """Seconds of a step: what asv's clock grows by."""
+        return statistics.median(self.step_s)

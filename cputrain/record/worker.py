@@ -1,0 +1,143 @@
+"""One worker: what it was asked, what was in force, what it measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from msgspec import field, structs
+
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.record.answers import Finished, Phases, Ready, Sampled
+from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
+from cputrain.record.process import Change, Placement, State, Turn
+from cputrain.record.proof import Check, Trained
+from cputrain.record.sample import Sample
+from cputrain.record.work import Counts, Data, Start
+
+
+class WorkerRecord(Readings, frozen=True, kw_only=True):
+    """What one worker left. It starts as "unproven"; what it answers joins it.
+
+    Attributes:
+        session, run: which sweep, and which asv call of it.
+        started: ISO 8601, UTC.
+        commit, dirty: of the working tree, and files of it that differ from the commit.
+        turn: of a run of engines side by side.
+        left_over: what its launcher had to end.
+        note: what a person should know, as of a model that was not saved.
+
+    The others are described where they come from: see `answers`.
+    """
+
+    id: str
+    session: str
+    run: str
+    started: str
+    mode: Literal["full", "quick"]
+    machine: str
+    experiment: Parts
+    identity: str
+    commit: str | None = None
+    dirty: list[str] = field(default_factory=list)
+    status: Status = "unproven"
+    reason: str | None = None
+    wall_s: Seconds | None = None
+    turn: Turn | None = None
+    machine_changes: list[Change] = field(default_factory=list)
+    placement: Placement | None = None
+    readings: dict[str, Any] | None = None
+    state: State | None = None
+    phases: Phases = field(default_factory=dict)
+    composed: str | None = None
+    started_from: Start | None = None
+    simulated: str | None = None
+    counts: Counts | None = None
+    data: Data | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    in_force: list[Check] | None = None
+    warm_up_steps: Count | None = None
+    steady: bool | None = None
+    samples: list[Sample] = field(default_factory=list)
+    peak_rss_bytes: Count | None = None
+    peak_rss_bytes_by_rank: list[Count | None] | None = None
+    torchrun_peak_rss_bytes: Count | None = None
+    first_loss: Number | None = None
+    steps_done: Count | None = None
+    training_s: Seconds | None = None
+    optimizer_state_bytes: Count | None = None
+    trained: Trained | None = None
+    last_loss: Number | None = None
+    evidence: dict[str, Any] | None = None
+    model_file: str | None = None
+    note: str | None = None
+    left_over: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            Experiment.from_json(self.experiment)
+        except (ExperimentError, TypeError) as error:
+            raise ValueError(f"experiment: {error}") from error
+        if self.status != "ok":
+            return
+        for name in ("samples", "placement", "counts", "data", "trained", "wall_s", "training_s"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} is missing in a worker that is ok")
+
+    def but(self, **changes: Any) -> WorkerRecord:
+        """The same record with some fields changed."""
+        return structs.replace(self, **changes)
+
+    def with_ready(self, ready: Ready, placement: Placement) -> WorkerRecord:
+        """With what the worker says once it is warm."""
+        return self.but(**structs.asdict(ready), placement=placement)
+
+    def with_sample(self, sampled: Sampled) -> WorkerRecord:
+        """With one more sample."""
+        return self.but(
+            **structs.asdict(sampled.peak),
+            **structs.asdict(sampled.so_far),
+            samples=[*self.samples, sampled.sample],
+        )
+
+    def with_proof(self, finished: Finished) -> WorkerRecord:
+        """With what shows that the model trained. That it is "ok" is `run.cell`'s to say."""
+        fields = structs.asdict(finished) | structs.asdict(finished.so_far)
+        del fields["so_far"]
+        if finished.in_force is None:  # what was so after the warm-up
+            del fields["in_force"]
+        return self.but(**fields)
+
+    @property
+    def ok(self) -> bool:
+        """Whether its steps are a number."""
+        return self.status == "ok"
+
+    @property
+    def step_s(self) -> list[float]:
+        """Seconds of every timed step, its samples one after the other."""
+        return [seconds for sample in self.samples for seconds in sample.step_s]
+
+    @property
+    def work(self) -> Counts:
+        """The counts, of a worker that came so far. Raises ValueError for others."""
+        if self.counts is None:
+            raise ValueError("a worker that was never warm has no counts")
+        return self.counts
+
+    @property
+    def place(self) -> Placement:
+        """The placement, of a worker that came so far. Raises ValueError for others."""
+        if self.placement is None:
+            raise ValueError("a worker that never started has no placement")
+        return self.placement
+
+
+def step_s(workers: Iterable[WorkerRecord]) -> float | None:
+    """Seconds of a step of a cell: the median over all samples of a sample's median step.
+
+    asv says the same of the samples that it has. None without a sample.
+    """
+    medians = [sample.median_s for worker in workers for sample in worker.samples]
+    return statistics.median(medians) if medians else None

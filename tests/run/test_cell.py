@@ -1,0 +1,70 @@
+"""A cell's record from its first state to its last, in real workers."""
+
+import dataclasses
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+from cputrain import paths
+from cputrain.experiment import Experiment
+from cputrain.record.cell import CellKey
+from cputrain.results import records
+from cputrain.run.cell import CellRun
+from cputrain.run.launch import CellFailed
+from cputrain.sweep import plan
+
+SMALL = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=3, samples=2, warm_up_steps=2)
+KEY = CellKey("Trial", ("x",))
+
+
+def record_of(cell):
+    """The last worker of the cell's record, read strictly."""
+    return records.read_file(cell.folder / "run.json", "here").workers[-1]
+
+
+def test_a_worker_is_unproven_until_its_training_gates_have_passed(own_root):
+    cell = CellRun(KEY, SMALL)
+    assert cell.record.status == "unproven"
+    cell.sample()
+    cell.settle()
+    half = record_of(cell)
+    assert half.status == "unproven" and len(half.samples) == 1 and half.trained is None
+    cell.sample()
+    cell.settle()
+    whole = record_of(cell)
+    assert whole.ok and len(whole.samples) == 2 and whole.id == half.id
+    assert whole.trained.steps_done == whole.trained.steps_asked == whole.steps_done
+    assert whole == cell.record
+
+
+def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(own_root, monkeypatch):
+    events = own_root / "events.jsonl"
+    monkeypatch.setenv("CPUTRAIN_EVENTS", str(events))
+    cell = CellRun(KEY, SMALL.but(optimizer="sgd", learning_rate=10.0))
+    with pytest.raises(CellFailed, match=r"DidNotTrain: .*(nan|inf|finite)"):
+        for _ in range(2):
+            cell.sample()
+            cell.settle()
+    assert record_of(cell).status == "failed" and "DidNotTrain" in record_of(cell).reason
+    (line,) = events.read_text().splitlines()
+    assert json.loads(line)["status"] == "failed" and json.loads(line)["cell"] == "x"
+
+
+def test_the_budget_is_no_part_of_an_experiment_s_identity():
+    budget = dataclasses.fields(Experiment().budget)
+    longer = Experiment().but(**{f.name: 7 for f in budget if f.name != "micro_batches"})
+    assert longer.identity == Experiment().identity
+    assert Experiment().but(seq_len=128).identity != Experiment().identity
+
+
+def test_a_suite_says_of_its_cells_what_tables_need():
+    for planned in plan.discover():
+        keys = [planned.suite.key(*cell.values) for cell in planned.cells]
+        assert [key.index for key in keys] == list(range(len(keys)))
+        assert {key.name for key in keys} == {paths.cell_name(c.values) for c in planned.cells}
+        base = planned.baseline.name if planned.baseline else None
+        assert {key.baseline for key in keys} == {base}
+        assert {key.description for key in keys} == {planned.description}
+        assert keys[0].area and keys[0].param_names == tuple(planned.suite.param_names)
