@@ -18,6 +18,7 @@ from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.files import ControlError
 from cputrain.run import launch, placement, recording
 from cputrain.run.launch import CellFailed
+from cputrain.run.session import Session
 from cputrain.worker import saved
 
 
@@ -37,11 +38,12 @@ class CellRun:
         start: tuple[Any, ...] | None = None,
     ) -> None:
         self.suite, self.values, self.experiment = suite, values, experiment
+        self.session = Session.from_env()
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
         self.changes: Changes | None = None
         self.folder = (
-            paths.output_folder(recording.machine(), recording.mode())
+            paths.output_folder(self.session.machine, self.session.mode)
             / suite
             / paths.cell_name(values)
         )
@@ -73,7 +75,7 @@ class CellRun:
     def _launch(self) -> launch.Worker:
         """A fresh worker; for a warm start the compiled code of another one is there."""
         self._change_machine()
-        request = recording.request(self.folder)
+        request = recording.request(self.session, self.folder)
         if self.experiment.training.fine_tuning != "scratch":
             request["start"] = str(self.start)
         if self.experiment.runtime.jit_state != "warm":
@@ -92,15 +94,15 @@ class CellRun:
         self.started = time.monotonic()
         self.record: dict[str, Any] = {
             "id": uuid.uuid4().hex[:12],
-            "session": recording.session(),
-            "run": recording.run(),
+            "session": self.session.id,
+            "run": self.session.run,
             "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "mode": recording.mode(),
+            "mode": self.session.mode,
             "status": "ok",
             "reason": None,
             "experiment": self.experiment.to_json(),
             "identity": self.experiment.identity,
-            "machine": recording.machine(),
+            "machine": self.session.machine,
             "commit": commit,
             "dirty": dirty,
             "samples": [],
@@ -177,6 +179,7 @@ class CellRun:
         recording.save(self.folder, self.suite, self.values, self.record)
         steps = [s for sample in self.record["samples"] for s in sample["step_s"]]
         recording.announce(
+            self.session,
             {
                 "suite": self.suite,
                 "cell": paths.cell_name(self.values),
@@ -187,5 +190,5 @@ class CellRun:
                 "disturbed": any(sample["disturbed"] for sample in self.record["samples"]),
                 "wall_s": self.record["wall_s"],
                 "note": self.record.get("note"),
-            }
+            },
         )

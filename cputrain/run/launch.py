@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.engines import settings
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
@@ -30,7 +30,7 @@ from cputrain.run.placement import COMPILED, environment, place
 from cputrain.run.wire import Wire
 from cputrain.worker.ranks import torchrun
 
-MARK = "CPUTRAIN_WORKER"
+MARK = environ.WORKER
 PATIENCE_S = 0.25
 CACHE = {
     **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),

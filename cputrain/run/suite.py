@@ -7,7 +7,6 @@ worker starts with the first sample, lives on `self`, and ends with the last one
 
 from __future__ import annotations
 
-import os
 import re
 from itertools import product
 from typing import Any, ClassVar
@@ -17,6 +16,7 @@ from cputrain.machine.parent import die_with_parent
 from cputrain.model import flops
 from cputrain.run import placement, stacks
 from cputrain.run.cell import CellRun
+from cputrain.run.session import Session
 
 
 class Suite:
@@ -102,7 +102,7 @@ class Suite:
         """asv's, before every sample: raises NotImplementedError where this machine can't."""
         if hasattr(self, "_cell"):
             return
-        if "CPUTRAIN_SESSION" in os.environ:
+        if Session.from_env().driven:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells()[0]
         self._cell = CellRun(type(self).__name__, values, self.experiment(*values), start=first)

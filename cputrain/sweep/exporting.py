@@ -1,8 +1,7 @@
-"""The `export` verb: the tables, with the suites' own descriptions."""
+"""The tables, with the suites' own descriptions."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,14 +25,3 @@ def baselines(suites: Iterable[plan.Planned]) -> dict[str, str | None]:
     """Identity of each suite's baseline experiment as it is run; None where there is none."""
     firsts = {planned.name: planned.baseline for planned in suites}
     return {name: cell.experiment.identity if cell else None for name, cell in firsts.items()}
-
-
-def main(args: argparse.Namespace) -> int:
-    """Export, and say what was written."""
-    summary = export()
-    for problem in summary.problems:
-        print(f"problem: {problem}")
-    machines = sorted({row["machine"] for row in summary.rows})
-    print(f"{len(summary.rows)} cells of {len(machines)} machines: {', '.join(machines) or 'none'}")
-    print("tables: result/README.md, result/results.csv, and one CSV for each suite")
-    return 0
