@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -48,7 +49,9 @@ def other(path):
 
 def test_the_second_sweep_says_who_is_running(path):
     held = lock.hold(path)
-    with pytest.raises(UsageError, match=f"process {os.getpid()} in {re.escape(os.getcwd())}: "):
+    with pytest.raises(
+        UsageError, match=f"process {os.getpid()} in {re.escape(str(Path.cwd()))}: "
+    ):
         lock.hold(path)
     held.close()
     lock.hold(path).close()
