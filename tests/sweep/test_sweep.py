@@ -204,6 +204,8 @@ def test_stopped_in_the_closing_measurement_it_measures_no_cell_again(trial):
 
 
 def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
+    text = (trial.suites / "trial.py").read_text()
+    (trial.suites / "trial.py").write_text(text.replace("class First", f"class {'First' * 9}"))
     process = trial.start("run", "--bench", r"(\w+)+!")
     while process.poll() is None:
         lock.hold().close()  # the machine is free meanwhile
@@ -214,9 +216,8 @@ def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
     assert "takes more than 10 s to match" in line
 
 
-@pytest.mark.parametrize("verb", ["run", "engines"])
-def test_stopped_before_anything_is_said_it_is_one_line(trial, verb):
-    process = trial.start(verb, "--offline")
+def test_stopped_in_its_set_up_it_is_one_line(trial):
+    process = trial.start("run", "--offline")
     trial.wait_for(".asv/logs", process)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)

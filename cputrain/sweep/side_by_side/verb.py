@@ -57,6 +57,8 @@ class SideBySide:
         written = outcome.write(machine, mode, cells)
         summary = exporting.export()
         self.shown.table(written.rows)
+        failed = sum(row["status"] not in ("ok", "skipped") for row in written.rows)
+        self.progress.failed = max(self.progress.failed, failed)
         for problem in dict.fromkeys(map(str, (*written.problems, *summary.problems))):
             self.progress.say(f"problem: {problem}")
         self.progress.say(f"tables: result/README.md and {written.path.relative_to(paths.ROOT)}")
