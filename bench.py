@@ -8,13 +8,17 @@ cputrain.commands.cli there. Needs Python 3.11 or newer, git, and pip's index on
 import fcntl
 import hashlib
 import os
+import signal
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, "venv")
 PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "cputrain-installed")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE_S = 10.0
 
 
 def stop(message, status=1):
@@ -60,28 +64,66 @@ def installed():
         return ""
 
 
-def set_up():
+class Command:
+    """The command of the set-up that is running."""
+
+    process = None
+
+    @classmethod
+    def run(cls, words, lock):
+        """Run it to its end; its status, and what it said. It holds the lock as long as we do."""
+        cls.process = subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a group of its own, so that all of it can be ended
+            pass_fds=(lock.fileno(),),
+        )
+        said = cls.process.communicate()[0]
+        status, cls.process = cls.process.returncode, None
+        return status, said.decode(errors="replace")
+
+    @classmethod
+    def end(cls):
+        """Kill it and what it started, and wait until they have ended."""
+        if cls.process is None:
+            return
+        deadline = time.time() + PATIENCE_S
+        try:
+            while time.time() < deadline:
+                os.killpg(cls.process.pid, signal.SIGKILL)
+                cls.process.poll()
+                time.sleep(0.01)
+        except ProcessLookupError:  # none is left
+            return
+
+
+def stopped(number, _):
+    """End the set-up that a signal breaks off, in one line."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    Command.end()
+    print("bench.py: stopped", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(128 + number)
+
+
+def set_up(lock):
     """Make venv/ and install the tools and cputrain there, unless that is done."""
     if installed() == wanted():
         return
     print("bench.py: setting up venv/ with the tools, about half a minute", flush=True)
-    made = subprocess.run(
-        [sys.executable, "-m", "venv", "--clear", VENV],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    if made.returncode:
-        if b"ensurepip" in made.stdout:
+    status, said = Command.run([sys.executable, "-m", "venv", "--clear", VENV], lock)
+    if status:
+        if "ensurepip" in said:
             stop(
                 "this Python cannot make virtual environments; on Debian: apt install python3-venv"
             )
-        stop("cannot make venv/: " + made.stdout.decode().strip().split("\n")[-1])
+        stop("cannot make venv/: " + said.strip().split("\n")[-1])
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, "--editable", ROOT + "[tools]"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    if done.returncode:
-        lines = [line for line in done.stdout.decode().split("\n") if "ERROR" in line]
+    status, said = Command.run([*pip, "--editable", ROOT + "[tools]"], lock)
+    if status:
+        lines = [line for line in said.split("\n") if "ERROR" in line]
         why = lines[-1] if lines else "pip failed"
         stop("cannot install the tools; is the network there? pip said: " + why)
     with open(STAMP, "w") as file:
@@ -92,6 +134,9 @@ def main():
     """Check, set up once, hand over."""
     if sys.version_info < (3, 11):
         stop("Python 3.11 or newer is needed, this is %d.%d" % sys.version_info[:2], 2)
+    for number in SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup's
+            signal.signal(number, stopped)
     sys.path.insert(0, ROOT)
     from cputrain.commands import cli
 
@@ -102,10 +147,12 @@ def main():
         os.makedirs(state, exist_ok=True)
         lock = open(os.path.join(state, "set-up.lock"), "w")
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second start waits for the first one's set-up
-        set_up()
+        set_up(lock)
         lock.close()
     except OSError as error:
         stop("cannot write in %s: %s" % (ROOT, error.strerror), 2)
+    # Until its own handlers are there, signals wait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     os.execv(PYTHON, [PYTHON, "-m", "cputrain.commands.cli", *sys.argv[1:]])
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from cputrain import environ
+
 PROJECT = Path(__file__).resolve().parent.parent
 """The clone that this code is in."""
 
-ROOT = Path(os.environ.get("CPUTRAIN_ROOT") or PROJECT)
-"""Where data, results and models go; CPUTRAIN_ROOT puts those of a trial run elsewhere."""
+ROOT = Path(environ.given(environ.ROOT) or PROJECT)
+"""Where data, results and models go; those of a trial run go elsewhere."""
 
-BENCHMARKS = Path(os.environ.get("CPUTRAIN_BENCHMARKS") or PROJECT / "benchmarks")
-"""The suites; CPUTRAIN_BENCHMARKS names another folder of that name with trial suites."""
+BENCHMARKS = Path(environ.given(environ.BENCHMARKS) or PROJECT / "benchmarks")
+"""The suites; a trial run may have others, in a folder of that name."""
 
 DATA = ROOT / "data"
 OUTPUT = ROOT / "output"

@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from made_machines import bare, server, tree  # noqa: F401
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
 from cputrain.run import placement
@@ -58,10 +58,10 @@ def own_root(tmp_path, monkeypatch):
     for name in ("DATA", "OUTPUT", "RESULT", "STATE"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    for name in ("CPUTRAIN_SESSION", "CPUTRAIN_RUN", "CPUTRAIN_MODE", "CPUTRAIN_EVENTS"):
+    for name in (environ.SESSION, environ.RUN, environ.MODE, environ.EVENTS):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("CPUTRAIN_MACHINE", "here")
-    monkeypatch.setenv("CPUTRAIN_OFFLINE", "1")
+    monkeypatch.setenv(environ.MACHINE, "here")
+    monkeypatch.setenv(environ.OFFLINE, "1")
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from cputrain.commands import arguments
 from cputrain.errors import RunError, UsageError
 from cputrain.machine.reading import MachineError
+from cputrain.sweep import stopping
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -25,7 +26,7 @@ EPILOG = """\
 An interrupted run goes on where it stopped, suite by suite. Read result/README.md
 first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
 asv show, asv publish, asv preview.
-Exit status: 0 all well, 1 some cell or step failed, 2 bad usage.
+Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by Ctrl-C.
 """
 
 
@@ -141,32 +142,22 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
 """Errors of folders and files that cannot be what they have to be: the user's to mend."""
 
-VERBS = {
-    "run": "cputrain.sweep.driver",
-    "list": "cputrain.commands.listing",
-    "export": "cputrain.sweep.exporting",
-    "engines": "cputrain.sweep.side_by_side.verb",
-    "machine": "cputrain.commands.machine",
-    "doctor": "cputrain.commands.doctor",
-    "restore": "cputrain.commands.restore",
-    "test": "cputrain.commands.test",
-}
-"""The module of each verb, imported when it is asked for; its `main` takes the flags."""
+MODULES = {"list": "listing"}
+"""The module of a verb where it has another name."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; its exit status."""
+    stopping.install(stopping.end_all)
     args = parse(sys.argv[1:] if argv is None else argv)
+    module = f"cputrain.commands.{MODULES.get(args.verb, args.verb)}"
     try:
-        return int(importlib.import_module(VERBS[args.verb]).main(args))
+        return int(importlib.import_module(module).main(args))
     except (UsageError, MachineError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2
     except RunError as error:
         print(f"bench.py: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench.py: stopped", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `bench.py list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from cputrain import environ
 from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import clock
 from cputrain.machine.controls import wanted
-from cputrain.machine.controls.files import MACHINE_ROOT, Files, machine_root
+from cputrain.machine.controls.files import Files, machine_root
 from cputrain.machine.controls.frequency import HIGH, LOW, Frequency
 from cputrain.machine.controls.turbo import Turbo
 from cputrain.machine.reading import ROOT, Unknown
@@ -35,9 +35,9 @@ class Clocked(Knob):
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
         """Where the worker reads back, in a trial on a made tree."""
-        made = os.environ.get(MACHINE_ROOT)
+        made = environ.given(environ.MACHINE_ROOT)
         changed = made and wanted.controls(experiment.system, Files(), placement.cpus)
-        return {MACHINE_ROOT: made} if made and changed else {}
+        return {environ.MACHINE_ROOT: made} if made and changed else {}
 
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]

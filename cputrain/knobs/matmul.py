@@ -6,6 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any
 
+from cputrain import environ
 from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import libraries
@@ -13,7 +14,7 @@ from cputrain.machine import libraries
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
 
-VARIABLE = "CPUTRAIN_MATMUL_LIBRARY"
+VARIABLE = environ.MATMUL_LIBRARY
 """Tells the NumPy engine and the native one where the library is."""
 X86 = ("x86_64", "AMD64", "i686")
 MKL_LAYERS = {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"}

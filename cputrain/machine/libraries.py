@@ -16,11 +16,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.errors import UsageError
 from cputrain.machine.catalogue import LIBRARIES, OptionalLibrary, fault
 
-VARIABLE = "CPUTRAIN_LIBRARIES"
+VARIABLE = environ.LIBRARIES
 """Given paths: "name=/path:name=/path". Workers are told by it what their launcher found."""
 ROOT = Path("/")
 

@@ -24,6 +24,7 @@ from cputrain.record.process import Change, Placement, Turn
 from cputrain.record.worker import WorkerRecord, step_s
 from cputrain.run import launch, placement, recording
 from cputrain.run.launch import CellFailed
+from cputrain.run.session import Session
 from cputrain.worker import saved
 
 
@@ -49,10 +50,11 @@ class CellRun:
         turn: Turn | None = None,
     ) -> None:
         self.key, self.experiment, self.turn = key, specs.settle(experiment), turn
+        self.session = Session.from_env()
         self.clock_s = 0.0
         self.worker: launch.Worker | None = None
         self.changes: Changes | None = None
-        suites = paths.output_folder(recording.machine(), recording.mode())
+        suites = paths.output_folder(self.session.machine, self.session.mode)
         self.folder = suites / key.suite / key.name
         self.start = self.folder.with_name(paths.cell_name(start or key.values)) / saved.MODEL
         self.record = self._opened()
@@ -90,7 +92,7 @@ class CellRun:
     def _launch(self) -> launch.Worker:
         """A fresh worker; for a warm start the compiled code of another one is there."""
         self._change_machine()
-        request = recording.request(self.folder)
+        request = recording.request(self.session, self.folder)
         if self.experiment.training.fine_tuning != "scratch":
             request["start"] = str(self.start)
         if self.experiment.runtime.jit_state != "warm":
@@ -110,11 +112,11 @@ class CellRun:
         self.started = time.monotonic()
         return WorkerRecord(
             id=uuid.uuid4().hex[:12],
-            session=recording.session(),
-            run=recording.run(),
+            session=self.session.id,
+            run=self.session.run,
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            mode="quick" if recording.mode() == "quick" else "full",
-            machine=recording.machine(),
+            mode="quick" if self.session.mode == "quick" else "full",
+            machine=self.session.machine,
             experiment=self.experiment.to_json(),
             identity=self.experiment.identity,
             commit=commit,
@@ -134,6 +136,10 @@ class CellRun:
             if not (self.folder / recording.FILE).exists():
                 self.refuse_if(reason)
             raise NotImplementedError(reason)
+
+    def died(self, reason: str) -> None:
+        """Record that the process of this cell died before it could say anything."""
+        self._close("failed", reason)
 
     def sample(self) -> None:
         """Take one sample, in a fresh worker where there is none; its step time joins the clock.
@@ -201,6 +207,7 @@ class CellRun:
             self._save()
         finally:
             recording.announce(
+                self.session,
                 WorkerEnded(
                     at=time.time(),
                     suite=self.key.suite,
@@ -212,5 +219,5 @@ class CellRun:
                     disturbed=any(sample.disturbed for sample in self.record.samples),
                     wall_s=self.record.wall_s or 0.0,
                     note=self.record.note,
-                )
+                ),
             )

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
@@ -35,7 +35,7 @@ from cputrain.run.placement import COMPILED, environment, place
 from cputrain.run.wire import Wire
 from cputrain.worker.ranks import torchrun
 
-MARK = "CPUTRAIN_WORKER"
+MARK = environ.WORKER
 PATIENCE_S = 0.25
 CACHE: dict[str | None, str] = {
     **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, libraries, mask
@@ -93,7 +93,7 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
         "PYTHONPATH": str(paths.PROJECT),
         "PYTHONNOUSERSITE": "1",
         "PYTHONHASHSEED": "0",
-        "CPUTRAIN_ROOT": str(paths.ROOT),
+        environ.ROOT: str(paths.ROOT),
     }
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.

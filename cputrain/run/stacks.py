@@ -6,18 +6,18 @@ Standard library only.
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from pathlib import Path
 
+from cputrain import environ
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import isa, reading
 
 MAIN, IPEX = "main", "ipex"
 ALL = (MAIN, IPEX)
-VARIABLE = "CPUTRAIN_STACK"
+VARIABLE = environ.STACK
 """Set by asv.ipex.conf.json; absent in the main one."""
 CONFIGURATION = {MAIN: "asv.conf.json", IPEX: "asv.ipex.conf.json"}
 REQUIREMENTS = {MAIN: "requirements.txt", IPEX: "requirements-ipex.txt"}
@@ -32,7 +32,7 @@ def of(experiment: Experiment) -> str:
 
 def running() -> str:
     """The environment that this process belongs to."""
-    return os.environ.get(VARIABLE) or MAIN
+    return environ.given(VARIABLE) or MAIN
 
 
 def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None:

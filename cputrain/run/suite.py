@@ -9,7 +9,6 @@ last one.
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import sys
 from collections.abc import Iterable
@@ -25,6 +24,7 @@ from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
 from cputrain.run import placement, stacks
 from cputrain.run.cell import CellRun
+from cputrain.run.session import Session
 
 Values = tuple[Any, ...]
 """One value of each parameter of a suite."""
@@ -177,7 +177,7 @@ class Suite:
         """asv's, before every sample: raises NotImplementedError where this machine can't."""
         if hasattr(self, "_cell"):
             return
-        if "CPUTRAIN_SESSION" in os.environ:
+        if Session.from_env().driven:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells_like(*values)[0]
         self._cell = CellRun(self.key(*values), self.experiment(*values), start=first)

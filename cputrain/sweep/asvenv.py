@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.atomic import write_json
 from cputrain.errors import RunError, UsageError
 from cputrain.machine.parent import dies_with_parent
@@ -164,7 +164,7 @@ def in_environment(python: Path, words: list[str], what: str, only: tuple[str, .
         RunError: it failed in another way.
     """
     env = {name: value for name, value in os.environ.items() if not only or name in only}
-    env |= {"PYTHONPATH": str(PROJECT), "CPUTRAIN_ROOT": str(paths.ROOT)}
+    env |= {"PYTHONPATH": str(PROJECT), environ.ROOT: str(paths.ROOT)}
     done = subprocess.run(
         [str(python), "-P", "-m", *words],
         capture_output=True,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from cputrain import atomic, paths
+from cputrain import atomic, environ, paths
 from cputrain.engines import ahead
 from cputrain.errors import UsageError
 from cputrain.machine import facts, measure, peak, topology
@@ -67,9 +66,6 @@ def runnable(suites: list[plan.Planned]) -> list[plan.PlannedCell]:
 FIRST_S, AGAIN_S = 10.0, 7.0
 """Seconds for measuring at a sweep's start and at its end, imports included: below 20 in all."""
 
-MEASURE_S = "CPUTRAIN_MEASURE_S"
-"""Variable with other seconds for either, for trial runs that need no good figures."""
-
 
 def measure_peak(
     machine: str,
@@ -104,11 +100,11 @@ def measure_peak(
 
 
 def _seconds(usual: float) -> float:
-    given = os.environ.get(MEASURE_S)
+    given = environ.given(environ.MEASURE_S)
     try:
         return usual if given is None else float(given)
     except ValueError:
-        raise UsageError(f"{MEASURE_S} = {given!r}: not a number of seconds") from None
+        raise UsageError(f"{environ.MEASURE_S} = {given!r}: not a number of seconds") from None
 
 
 def _is_known(one: measure.Task, content: dict[str, Any]) -> bool:

@@ -38,6 +38,11 @@ def minutes(value: float) -> str:
     return f"{value / 60:.0f} min" if value < 90 * 60 else f"{value / 3600:.1f} h"
 
 
+def plural(count: int, thing: str) -> str:
+    """A count of things for people: 1 suite, 2 suites."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 class Progress:
     """Prints a sweep. Nothing is drawn between events: a moving bar would be measured too.
 
@@ -57,6 +62,7 @@ class Progress:
         self._suite: plan.Planned | None = None
         self._wide = NARROWEST
         self._steps: dict[str, list[float]] = {}
+        self._told: set[tuple[str, str]] = set()
         self._waiting: list[dict[str, Any]] = []
         self._left_s: dict[str, float] = {}
         self._total_s = 1.0
@@ -83,8 +89,9 @@ class Progress:
         takes = self._total_s + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
-            f"{machine}: {len({p.name for p in suites})} suites, {len(here)} cells, "
-            f"{workers} fresh workers, about {minutes(takes)} ({how})"
+            f"{machine}: {plural(len({p.name for p in suites}), 'suite')}, "
+            f"{plural(len(here), 'cell')}, {plural(workers, 'fresh worker')}, "
+            f"about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
         for planned in suites:
@@ -93,7 +100,9 @@ class Progress:
                     reasons.setdefault(cell.why_not, []).append(f"{planned.name} {cell.name}")
         if reasons:
             skipped = sum(map(len, reasons.values()))
-            self.say(f"{skipped} cells are skipped here; `bench.py list` says which and why")
+            are = "is" if skipped == 1 else "are"
+            which = f"{plural(skipped, 'cell')} {are} skipped here"
+            self.say(f"{which}; `bench.py list` says which and why")
         if self.console.is_terminal:
             self._bar = rich_progress.Progress(
                 rich_progress.BarColumn(),
@@ -127,8 +136,7 @@ class Progress:
                 self._steps[cell] = []
             return
         if event["status"] != "ok":
-            self.failed += 1
-            self.say(f"  {cell:>{self._wide}}  {event['status']}: {event['reason']}")
+            self._fail(cell, event["status"], event["reason"])
         else:
             self._steps.setdefault(cell, []).append(event["step_s"])
             if len(self._steps[cell]) == self._suite.rounds(self.rounds):
@@ -164,6 +172,16 @@ class Progress:
             self.say(f"  skipped here: {', '.join(dict.fromkeys(skipped))}")
         self._left_s.pop(self._suite.key, None)
         self._advance(0.0, within=False)
+
+    def died(self, cell: str, reason: str) -> None:
+        """A cell's process died, and could not say so itself."""
+        self._fail(cell, "failed", reason)
+
+    def _fail(self, cell: str, status: str, reason: str) -> None:
+        assert self._suite is not None
+        self.failed += 1
+        self._told.add((self._suite.name, cell))
+        self.say(f"  {cell:>{self._wide}}  {status}: {reason}")
 
     def _advance(self, in_suite_s: float, within: bool = True) -> None:
         if self._bar is None:
@@ -212,8 +230,37 @@ class Progress:
             )
         self.say("tables: result/README.md, result/results.csv, and one CSV for each suite")
 
+    def without_number(
+        self, summary: Summary, machine: str, suites: Iterable[plan.Planned]
+    ) -> None:
+        """Count cells that have run and stand in the tables without a number.
+
+        Those that were told of as they failed are counted already.
+
+        Args:
+            summary: the tables.
+            machine: whose rows.
+            suites: that have run, in this call or before it was stopped.
+        """
+        mine = {(r["suite"], r["value"]): r for r in summary.rows if r["machine"] == machine}
+        for planned in suites:
+            for cell in planned.cells:
+                name = planned.name, cell.name
+                row = mine.get(name, {"status": "failed", "reason": "the tables do not have it"})
+                if cell.why_not is not None or name in self._told or _is_settled(row):
+                    continue
+                self.failed += 1
+                self.say(f"no number: {' '.join(name)}: {row['status']}: {row['reason']}")
+
+
+def _is_settled(row: dict[str, Any]) -> bool:
+    """Whether a row has its number, or says why this machine cannot run it."""
+    unable = row["status"] == "skipped" and not (row["reason"] or "").startswith(NOT_RUN)
+    return unable or row["status"] == "ok"
+
 
 NOT_RUN = "not run"
+"""How the reason of a cell begins that has not run, or not to its end."""
 
 
 def _ranked(rows: list[dict[str, Any]], suites: dict[str, bool]) -> list[list[str]]:

@@ -3,8 +3,12 @@
 import ast
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +81,52 @@ def test_without_a_network_it_says_so_and_the_next_start_tries_again(copy):
         status, lines = bench(copy, "list", **nowhere)
         assert status == 1 and len(lines) == 1, lines
         assert "cannot install the tools; is the network there?" in lines[0]
+
+
+@pytest.fixture
+def nobody_answers():
+    """An index that takes connections and says nothing: pip waits for it."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(8)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/simple"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(copy, nobody_answers, number):
+    git(copy, "init")
+    git(copy, "add", "-A")
+    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+    nowhere = {"PIP_FIND_LINKS": "", "PIP_NO_CACHE_DIR": "1", "PIP_CONFIG_FILE": os.devnull}
+    process = subprocess.Popen(
+        [sys.executable, "bench.py", "list"],
+        cwd=copy,
+        env={**os.environ, **nowhere, "PIP_INDEX_URL": nobody_answers, "PIP_EXTRA_INDEX_URL": ""},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 120
+    while not any("install" in words for words in running(copy / "venv")):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert running(copy / "venv") == []
+    assert (process.returncode, said) == (128 + number, "bench.py: stopped\n")
+
+
+def running(venv):
+    """The words of every process whose interpreter is in `venv`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue  # ended meanwhile
+        if words[0].startswith(str(venv)):
+            found.append(words)
+    return found
 
 
 def test_bad_usage_ends_before_anything_is_installed(copy):

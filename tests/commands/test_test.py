@@ -1,5 +1,6 @@
 """Which files run where: each says so itself, and none is left out."""
 
+import os
 import subprocess
 import sys
 
@@ -20,7 +21,9 @@ FILES = {
 def collected(folder, environment):
     """The files that pytest would import in an environment, and its exit status."""
     words = ["--co", "-q", "-p", "no:cacheprovider", "--environment", environment, str(folder)]
-    run = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True)
+    words = [sys.executable, "-m", "pytest", *words]
+    env = {**os.environ, "PYTHONPATH": f"{PROJECT}:{PROJECT / 'tests'}"}  # of conftest's imports
+    run = subprocess.run(words, env=env, capture_output=True, text=True)
     return sorted(name for name in FILES if f"{name}" in run.stdout), run.returncode
 
 

@@ -1,6 +1,5 @@
 """Sweeps over two environments: what is chosen, kept and said; no environment is built here."""
 
-import argparse
 import re
 from dataclasses import replace
 
@@ -9,8 +8,9 @@ import pytest
 from cputrain.commands import cli, listing
 from cputrain.errors import UsageError
 from cputrain.run import stacks
-from cputrain.sweep import plan, resume
-from cputrain.sweep.state import State
+from cputrain.run.session import Session
+from cputrain.sweep import checkpoint, plan
+from cputrain.sweep.checkpoint import Checkpoint
 
 ALL = plan.discover()
 IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
@@ -80,17 +80,21 @@ def test_another_engine_than_ipex_has_no_cell_that_ipex_s_environment_runs():
 
 
 def test_a_stopped_sweep_goes_on_environment_by_environment(tmp_path):
-    args = argparse.Namespace(bench=None, allow_machine_changes=False)
+    session = Session.from_env({})
 
     def wanted(ipex):
-        return resume.wanted(args, None, plan.choose(ALL, ["Framework"], False, ipex))
+        suites = plan.choose(ALL, ["Framework"], False, ipex)
+        return checkpoint.wanted(session, None, None, suites)
 
     path = tmp_path / "sweep.json"
-    state = State.open(path, wanted(True), fresh=False).after("Framework")
-    assert State.open(path, wanted(True), fresh=False).done == ("Framework",)
+    state = Checkpoint.open(path, wanted(True), fresh=False).after("Framework")
+    assert Checkpoint.open(path, wanted(True), fresh=False).done == ("Framework",)
     state = state.after("Framework on ipex")
-    assert State.open(path, wanted(True), fresh=False).done == ("Framework", "Framework on ipex")
-    assert State.open(path, wanted(False), fresh=False).done == ()
+    assert Checkpoint.open(path, wanted(True), fresh=False).done == (
+        "Framework",
+        "Framework on ipex",
+    )
+    assert Checkpoint.open(path, wanted(False), fresh=False).done == ()
 
 
 def test_the_list_says_what_the_flag_adds():

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("rich")
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
 from cputrain.machine import measure, measurements, peak, topology
@@ -91,10 +91,10 @@ def test_a_trial_run_may_measure_less(own_root, monkeypatch):
         return json.dumps({"torch": "t"})
 
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
-    monkeypatch.setenv(prepare.MEASURE_S, "0.5")
+    monkeypatch.setenv(environ.MEASURE_S, "0.5")
     prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
     assert asked[0][1:3] == ["--seconds", "0.5"]
-    monkeypatch.setenv(prepare.MEASURE_S, "soon")
+    monkeypatch.setenv(environ.MEASURE_S, "soon")
     with pytest.raises(UsageError, match="'soon': not a number"):
         prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cputrain.machine import lock
 from cputrain.record.worker import step_s
 from cputrain.results import records
 
@@ -187,3 +188,78 @@ def is_worker(pid):
         return b"cputrain.worker.job" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
+
+
+SILENT = '''
+"""Cells that end without a word."""
+
+import os
+import signal
+
+from cputrain.run import suite
+
+
+class Silent(suite.Suite):
+    """Ways to end."""
+
+    values = ("killed", "raises")
+    name = "way"
+
+    def vary(self, base, value):
+        return base.but(n_layer=1, n_embd=64, seq_len=32)
+
+    def setup(self, value):
+        if value == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ValueError("nan is not JSON")
+'''
+
+
+def test_a_cell_that_ends_without_a_word_has_failed_and_counts_again_later(trial):
+    (trial.suites / "silent.py").write_text(SILENT)
+    status, out = trial.run("--bench", "Silent")
+    assert status == 1, out
+    for value in ("killed", "raises"):
+        assert rows(trial)["Silent", value]["status"] == "failed"
+        assert re.search(rf" {value}  failed: its process ended without a record; see /", out)
+
+
+def test_stopped_in_the_closing_measurement_it_measures_no_cell_again(trial):
+    trial.env["CPUTRAIN_MEASURE_S"] = "5"
+    process = trial.start("run", "--offline", "--rounds", "1", "--bench", "First")
+    measuring = 0
+    while measuring < 2:
+        line = process.stdout.readline()
+        assert line, "it ended before"
+        measuring += "measuring matrix products" in line
+    process.terminate()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM and "Traceback" not in out
+    trial.env["CPUTRAIN_MEASURE_S"] = "2"
+    status, out = trial.run("--bench", "First")
+    assert status == 0, out
+    assert "1 of 1 suite is done" in out
+    assert len(trial.record("First/1")["workers"]) == 1
+    assert rows(trial)["First", "1"]["status"] == "ok"
+
+
+def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
+    text = (trial.suites / "trial.py").read_text()
+    (trial.suites / "trial.py").write_text(text.replace("class First", f"class {'First' * 9}"))
+    process = trial.start("run", "--bench", r"(\w+)+!")
+    while process.poll() is None:
+        lock.hold().close()  # the machine is free meanwhile
+        time.sleep(0.2)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    (line,) = out.strip().splitlines()
+    assert "takes more than 10 s to match" in line
+
+
+def test_stopped_in_its_set_up_it_is_one_line(trial):
+    process = trial.start("run", "--offline")
+    trial.wait_for(".asv/logs", process)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert out.strip().splitlines()[-1].startswith("bench.py: stopped") and "Traceback" not in out

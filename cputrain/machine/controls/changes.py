@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import socket
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +31,7 @@ class Changes:
         self._journal: Journal | None = None
         self._guard: Guard | None = None
         self._left: list[str] = []
-        self._lock: socket.socket | None = None
+        self._lock: lock.Held | None = None
 
     def apply(self) -> None:
         """Set what is not so already: journal, watchdog, write, read back.
@@ -47,7 +45,7 @@ class Changes:
         if not self.wanted and not journals.path().exists():
             return
         try:
-            self._lock = lock.hold(_address(self.files))
+            self._lock = lock.hold(self.files.root)
         except UsageError:
             raise ControlError("another process is changing this machine's settings") from None
         try:
@@ -129,11 +127,6 @@ class Changes:
         for change in self.record:
             change["put_back"] = not left
         return left
-
-
-def _address(files: Files) -> str:
-    """The lock of one machine, or of one made tree: an abstract socket, of 107 letters at most."""
-    return f"\0cputrain-machine-changes-{hashlib.sha256(bytes(files.root)).hexdigest()[:16]}"
 
 
 def _short(saved: Saved) -> Saved:

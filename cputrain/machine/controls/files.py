@@ -5,13 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from cputrain import environ
 from cputrain.machine import reading
-
-MACHINE_ROOT = "CPUTRAIN_MACHINE_ROOT"
-"""Environment variable: a made tree for trials, in place of / for the controls alone."""
-
-ALLOW = "CPUTRAIN_ALLOW_MACHINE_CHANGES"
-"""Environment variable: 1 allows changes; `bench.py run --allow-machine-changes` sets it."""
 
 
 class ControlError(RuntimeError):
@@ -19,13 +14,13 @@ class ControlError(RuntimeError):
 
 
 def machine_root() -> Path:
-    """Where the controls' files are: /, or the made tree that MACHINE_ROOT names."""
-    return Path(os.environ.get(MACHINE_ROOT) or reading.ROOT)
+    """Where the controls' files are: /, or a made tree for trials."""
+    return Path(environ.given(environ.MACHINE_ROOT) or reading.ROOT)
 
 
 def is_allowed() -> bool:
     """Whether the user asked for changes of the machine."""
-    return os.environ.get(ALLOW) == "1"
+    return environ.given(environ.ALLOW_MACHINE_CHANGES) == "1"
 
 
 class Files:

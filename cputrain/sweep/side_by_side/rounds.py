@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.machine.parent import dies_with_parent
 from cputrain.record import files
 from cputrain.record import process as record_process
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.run import one_worker, stacks
+from cputrain.run.session import Session
 from cputrain.sweep import plan
 from cputrain.sweep.durations import guess_s
 from cputrain.sweep.side_by_side.lineup import Turn
@@ -36,9 +36,8 @@ class Rounds:
     Args:
         folder: of the records: output/<machine>/engines.
         pythons: the interpreter of each environment that is built (see `stacks`).
-        session: what its records have in common.
+        session: what its processes are told.
         seed: of the order.
-        env: what the processes are told beside that, as environment variables.
 
     Attributes:
         lost: cells that gave no number or were skipped, and why; they take no further turns.
@@ -49,18 +48,11 @@ class Rounds:
         self,
         folder: Path,
         pythons: Mapping[str, Path],
-        session: str,
+        session: Session,
         seed: int,
-        env: Mapping[str, str],
     ) -> None:
         self.folder, self.pythons, self.session, self.seed = folder, pythons, session, seed
-        self.env = {
-            **env,
-            "CPUTRAIN_ROOT": str(paths.ROOT),
-            "CPUTRAIN_SESSION": session,
-            "CPUTRAIN_RUN": session,
-            "PYTHONPATH": str(paths.PROJECT),
-        }
+        self.env = {**session.to_env(), "PYTHONPATH": str(paths.PROJECT)}
         self.lost: dict[tuple[object, ...], tuple[str, str]] = {}
         self.done = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -104,7 +96,7 @@ class Rounds:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env={**os.environ, **self.env, stacks.VARIABLE: cell.stack},
+            env={**os.environ, **self.env, environ.STACK: cell.stack},
             start_new_session=True,
             preexec_fn=dies_with_parent(),
         )
@@ -128,10 +120,4 @@ class Rounds:
         record = records.read_file(self.folder / cell.name / "run.json")
         if isinstance(record, records.Problem):
             return []
-        return [worker for worker in record.workers if worker.session == self.session]
-
-    def stop(self) -> None:
-        """Kill the process of this turn; the worker dies with it."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
+        return [worker for worker in record.workers if worker.session == self.session.id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from rich.markup import escape
 from rich.table import Table
@@ -14,7 +14,7 @@ from cputrain.report import engines
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
-from cputrain.sweep.progress import Progress, minutes, seconds
+from cputrain.sweep.progress import Progress, minutes, plural, seconds
 from cputrain.sweep.side_by_side.lineup import Turn
 from cputrain.sweep.side_by_side.rounds import Lost
 
@@ -37,8 +37,9 @@ class Shown:
         names = dict.fromkeys(str(cell.values[1]) for block in blocks for cell in block.cells)
         where = dict.fromkeys(_where(cell.values) for block in blocks for cell in block.cells)
         self.progress.say(
-            f"{machine}: {', '.join(names)}; each at {', '.join(where)}; {self.total} fresh "
-            f"workers in {rounds} round{'s' if rounds > 1 else ''}, their order by seed {seed}"
+            f"{machine}: {', '.join(names)}; each at {', '.join(where)}; "
+            f"{plural(self.total, 'fresh worker')} in {plural(rounds, 'round')}, "
+            f"their order by seed {seed}"
         )
 
     def turn(self, turn: Turn, worker: WorkerRecord | Lost, left_s: float) -> None:
@@ -79,6 +80,6 @@ class Shown:
             self.progress.say("{}: {}: {}".format(*why))
 
 
-def _where(values: tuple[object, ...]) -> str:
+def _where(values: tuple[Any, ...]) -> str:
     shape, _, threads = values
-    return f"{shape} with {threads} thread{'s' if threads != 1 else ''}"
+    return f"{shape} with {plural(threads, 'thread')}"

@@ -9,10 +9,9 @@ import os
 import re
 import sys
 
+from cputrain import environ
 from cputrain.machine.mask import Placement
 
-CPUS = "CPUTRAIN_RANK_CPUS"
-"""The masks of this host's ranks, such as "0,1;2,3"."""
 LOOPBACK = "127.0.0.1"
 INTERFACE = "lo"
 
@@ -35,7 +34,7 @@ def words(processes: int, program: tuple[str, ...]) -> tuple[str, ...]:
 def environment(placement: Placement) -> dict[str, str]:
     """Variables that the ranks of one host need beside the worker's."""
     masks = ";".join(",".join(map(str, cpus)) for cpus in placement.ranks)
-    return {CPUS: masks, "GLOO_SOCKET_IFNAME": INTERFACE}
+    return {environ.RANK_CPUS: masks, "GLOO_SOCKET_IFNAME": INTERFACE}
 
 
 def take_place() -> None:
@@ -43,7 +42,7 @@ def take_place() -> None:
 
     torchrun starts every rank with its own mask, that of all.
     """
-    if masks := os.environ.get(CPUS):
+    if masks := environ.given(environ.RANK_CPUS):
         mine = masks.split(";")[int(os.environ["LOCAL_RANK"])]
         os.sched_setaffinity(0, map(int, mine.split(",")))
 

@@ -15,6 +15,7 @@ pytest.importorskip("torch")
 
 from cputrain.results import records
 from cputrain.run import stacks
+from cputrain.run.session import Session
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side import lineup
 from cputrain.sweep.side_by_side.rounds import Rounds
@@ -36,9 +37,9 @@ def run(own_root):
 
 
 def made(root, python=sys.executable, session="one"):
-    env = {"CPUTRAIN_MODE": "full", "CPUTRAIN_MODEL_CAP": "0"}
+    told = Session(id=session, run=session, machine="here", offline=True, model_cap_bytes=0)
     pythons = {stacks.MAIN: Path(python)}
-    return Rounds(root / "output" / "here" / "engines", pythons, session, 3, env)
+    return Rounds(root / "output" / "here" / "engines", pythons, told, 3)
 
 
 def take(run, planned, rounds=1):
@@ -114,7 +115,7 @@ def test_a_process_that_dies_is_a_failure_with_its_last_words(own_root):
     assert "status 3: Illegal instruction" in worker.reason
 
 
-def test_stop_ends_the_worker_too_and_keeps_what_is_done(run, own_root):
+def test_the_end_of_a_turn_s_process_ends_the_worker_too_and_keeps_what_is_done(run, own_root):
     take(run, block(numpy=NUMPY))
     long = NUMPY.but(warm_up_steps=100_000, warm_up_s=100.0)
     thread = threading.Thread(target=take, args=(run, block(long=long)))
@@ -123,7 +124,7 @@ def test_stop_ends_the_worker_too_and_keeps_what_is_done(run, own_root):
     while not workers_of(own_root):
         assert time.monotonic() < end, "the worker never started"
         time.sleep(0.02)
-    run.stop()
+    run.process.kill()
     thread.join(30)
     assert not thread.is_alive()
     while workers_of(own_root):

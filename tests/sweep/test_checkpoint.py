@@ -1,0 +1,34 @@
+import pytest
+
+from cputrain.sweep.checkpoint import Checkpoint
+
+WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """The file of a sweep that was stopped after its first suite."""
+    path = tmp_path / "sweep.json"
+    state = Checkpoint.open(path, WANTED, fresh=False)
+    state.save()
+    state.after("SeqLen")
+    return path
+
+
+def test_a_stopped_sweep_goes_on(stopped):
+    state = Checkpoint.open(stopped, WANTED, fresh=False)
+    assert state.done == ("SeqLen",)
+    assert state.session == Checkpoint.open(stopped, WANTED, fresh=False).session
+
+
+def test_a_finished_one_another_one_and_a_fresh_one_start_over(stopped):
+    assert Checkpoint.open(stopped, WANTED, fresh=True).done == ()
+    assert Checkpoint.open(stopped, {**WANTED, "commit": "def"}, fresh=False).done == ()
+    Checkpoint.open(stopped, WANTED, fresh=False).save(finished=True)
+    assert Checkpoint.open(stopped, WANTED, fresh=False).done == ()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"wanted": 1}'])
+def test_a_broken_file_is_no_sweep(stopped, content):
+    stopped.write_text(content)
+    assert Checkpoint.open(stopped, WANTED, fresh=False).done == ()
