@@ -20,7 +20,7 @@ class ControlError(RuntimeError):
 
 def machine_root() -> Path:
     """Where the controls' files are: /, or the made tree that MACHINE_ROOT names."""
-    return Path(os.environ.get(MACHINE_ROOT) or reading.ROOT)
+    return Path(os.environ.get(MACHINE_ROOT) or reading.ROOT).absolute()
 
 
 def is_allowed() -> bool:
