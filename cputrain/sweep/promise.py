@@ -11,8 +11,8 @@ from cputrain.machine.controls.files import Files, machine_root
 from cputrain.machine.controls.journal import CONTROLS, Saved
 from cputrain.sweep import plan
 
-PATIENCE_S = 2.0
-"""A cell that was killed is put back by its watchdog, a moment later."""
+PATIENCE_S = 30.0
+"""A cell that was killed is put back by its watchdog, a moment later; more on a busy machine."""
 
 
 class Promise:

@@ -1,5 +1,6 @@
 """Real processes on a plain made tree: whoever changed it is killed, and it is put back."""
 
+import json
 import os
 import signal
 import subprocess
@@ -107,6 +108,16 @@ def test_the_watchdog_puts_back_when_it_is_asked_to_end_and_watches_on(changed):
     governor.write_text("performance\n")  # its parent was still writing
     run.process.kill()
     run.put_back()
+
+
+def test_the_watchdog_writes_where_it_was_told_and_not_where_the_journal_says(changed, tmp_path):
+    run, other = changed(), laptop(tmp_path / "other", "performance")
+    before = everything(other)
+    kept = json.loads(run.journal.read_text())
+    run.journal.write_text(json.dumps({**kept, "root": str(other.root)}))
+    run.process.kill()
+    run.put_back()
+    assert everything(other) == before
 
 
 def test_nobody_who_waits_for_the_parent_waits_for_the_watchdog(changed):

@@ -132,6 +132,7 @@ class Changes:
         path, owner = journals.path(), journals.me()
         self._journal = Journal(path, id, root, owner, journals.boot(), self._found())
         self._journal.save()
+        Journal.load(path)  # whoever puts back has to be able to believe it
         self._guard = Guard(self._journal)
         for control, value in self.wanted:
             if control.is_set(value):

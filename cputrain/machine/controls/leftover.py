@@ -10,8 +10,8 @@ from cputrain.errors import UsageError
 from cputrain.machine.controls.files import MACHINE_ROOT, Files, machine_root
 from cputrain.machine.controls.journal import CONTROLS, Journal
 
-PATIENCE_S = 2.0
-"""How long a watchdog may take to be done."""
+PATIENCE_S = 30.0
+"""How long a watchdog may take to be done, on a busy machine."""
 PASSES = 3
 """One would do unless a setting can only go back after a later one."""
 
