@@ -32,7 +32,7 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
     Raises:
         reading.MachineError: its machine.json is damaged.
     """
-    name = registry.machine_name(root)
+    name = registry.name_here(root=root, result=result).name
     found = facts.read_facts(root)
     rows = [("machine", name)]
     rows += [(k, v or f"unknown ({found.reasons[k]})") for k, v in found.values.items()]

@@ -13,7 +13,7 @@ from cputrain.machine import clock
 from cputrain.machine.controls import wanted
 from cputrain.machine.controls.files import Files, machine_root
 from cputrain.machine.controls.frequency import HIGH, LOW, Frequency
-from cputrain.machine.controls.turbo import Turbo
+from cputrain.machine.controls.modes import Turbo
 from cputrain.machine.reading import ROOT, Unknown
 
 if TYPE_CHECKING:

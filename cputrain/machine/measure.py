@@ -1,7 +1,7 @@
 """Measure matrix products and memory bandwidth by number of threads, within a given time.
 
 As a program, in the measured stack: `python -m cputrain.machine.measure --seconds 10 fp32:1
-fp32:2 bandwidth:2` prints what it found as JSON; `record.merge` keeps it.
+fp32:2 bandwidth:2` prints what it found as JSON; `measurements.merge` keeps it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ SECONDS = {"fp32": 3.0, "bf16": 1.2, "int8": 1.2, "bandwidth": 0.8}
 LEAST = 0.04
 """Seconds below which nothing is worth measuring."""
 
-LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "optax", "threadpoolctl", "torchao")
+STACK = ("torch", "numpy", "jax", "jaxlib", "optax", "threadpoolctl", "torchao")
+"""Packages of the measured stack whose versions are recorded."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to measure: a key of `record.FIELDS`, and a number of threads."""
+    """One thing to measure: a key of `measurements.FIELDS`, and a number of threads."""
 
     kind: str
     threads: int
@@ -109,13 +110,13 @@ def pinned(order: Sequence[int]) -> bool:
     return bound == sorted(order)
 
 
-def libraries() -> dict[str, Any]:
+def stack() -> dict[str, Any]:
     """Version and, where the library tells, build settings of the measured stack."""
     import numpy
     import torch
 
     found: dict[str, Any] = {"python": {"version": sys.version.split()[0]}}
-    for name in LIBRARIES:
+    for name in STACK:
         try:
             found[name] = {"version": importlib.metadata.version(name)}
         except importlib.metadata.PackageNotFoundError:
@@ -146,7 +147,7 @@ def measure(tasks: Sequence[Task], seconds: float, order: tuple[int, ...]) -> di
     found |= {"bandwidth_array_bytes": sizes, "reasons": reasons}
     found["pinned"] = pinned(order[:most])
     found |= clock.reading()
-    found["libraries"] = libraries()
+    found["libraries"] = stack()
     with suppress(reading.Unknown):
         found["flags"] = cpu.info(reading.ROOT, "flags", "Features")
     return found

@@ -2,67 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
+import json
 import platform
 import re
 import shutil
 import tempfile
-import uuid
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cputrain.machine import cpu, facts, reading
+from cputrain import paths
+from cputrain.machine import facts, identity, reading
 from cputrain.machine.reading import MachineError
 
 RESERVED = ("asv", "asv-quick", "quick", "version")
 """Names that mean something else in our folders or in asv's registry."""
 
-WITHOUT = r"\((r|tm)\)|@.*|\bwith\b.*|\b(cpu|processor|\d+-core|(dual|quad|six|eight)-core)\b"
-"""What a CPU's brand says and a name does not need."""
+API = 1
+"""The "version" of asv's registry that is read and written here."""
 
 
 class Registration(NamedTuple):
-    """The name that asv keeps results under; `note` is one line where asv needs --machine."""
+    """The name that asv keeps results under; `note` is one line about it for people."""
 
     name: str
     note: str | None = None
-
-
-def machine_name(root: Path = reading.ROOT) -> str:
-    """A readable name for this machine: brand, cores, and four digits of who it is.
-
-    The same from run to run, and with CPUs masked; different for machines of one kind.
-    """
-    try:
-        brand = cpu.info(root, "model name", "Model", "Hardware")
-    except reading.Unknown:
-        brand = platform.machine()
-    plain = re.sub(WITHOUT, " ", brand.lower())
-    slug = "-".join(re.findall(r"[a-z0-9]+", plain))[:32].strip("-") or platform.machine()
-    try:
-        cores = f"{cpu.online(root).physical_cores}c"
-    except reading.Unknown:
-        cores = f"{os.cpu_count()}t"  # threads, where the kernel tells no cores
-    # Hashed with a word of our own, as machine-id(5) asks: the id itself is confidential.
-    digest = hashlib.sha256(f"cputrain {_who(root)}".encode()).hexdigest()
-    return f"{slug}-{cores}-{digest[:4]}"
-
-
-def _who(root: Path) -> str:
-    """What tells this machine from all others."""
-    for name in (
-        "/etc/machine-id",
-        "/var/lib/dbus/machine-id",
-        "/sys/class/dmi/id/product_uuid",
-    ):
-        try:
-            found = reading.text(root, name)
-        except reading.Unknown:
-            continue
-        if found != "uninitialized":
-            return found
-    return f"{platform.node()} {uuid.getnode():012x}"
 
 
 def check_name(name: str) -> None:
@@ -72,8 +35,46 @@ def check_name(name: str) -> None:
         raise MachineError(f"machine name {name!r}: {rule}")
 
 
+def name_here(
+    registry: Path | None = None, root: Path = reading.ROOT, result: Path | None = None
+) -> Registration:
+    """The name of this machine; nothing is written.
+
+    A name that asv's registry or the results have for another CPU or size of memory is not used:
+    the numbers below it are that machine's. The name by the machine's id alone stays where it is
+    known and the facts are this machine's.
+
+    Args:
+        registry: the file; None is asv's own place.
+        root: where facts are read.
+        result: the folder of results; None is this project's.
+
+    Raises:
+        MachineError: the registry is broken, or another machine has this one's name.
+    """
+    known = _entries(registry or Path.home() / ".asv-machine.json")
+    now = identity.present(root)
+    plain, name = identity.plain_name(root), identity.machine_name(root)
+    before = _known_facts(plain, known, result)
+    different = _differences(before, now)
+    if before and not different:
+        return Registration(plain)
+    if _known_facts(name, known, result):
+        _refuse_another(name, known, now, result)
+        return Registration(name)
+    host = known.get(platform.node(), {})
+    if not before and set(facts.KEYS) <= set(host):  # an entry of ours, of another name
+        plain, different = str(host.get("machine")), identity.differences(host, now)
+    if not different:
+        return Registration(name)
+    return Registration(name, f"machine {plain} has {', '.join(different)}: this one is {name}")
+
+
 def register(
-    registry: Path | None = None, root: Path = reading.ROOT, name: str | None = None
+    registry: Path | None = None,
+    root: Path = reading.ROOT,
+    name: str | None = None,
+    result: Path | None = None,
 ) -> Registration:
     """Put this machine into asv's registry, under its name and its host's name.
 
@@ -84,19 +85,24 @@ def register(
     Args:
         registry: the file; None is asv's own place.
         root: where facts are read.
-        name: a name to use instead of `machine_name`.
+        name: a name to use instead of `name_here`.
+        result: the folder of results; None is this project's.
 
     Raises:
         MachineError: the registry is broken or cannot be written, or the name cannot be.
     """
     from asv.machine import Machine, MachineCollection
 
-    name = machine_name(root) if name is None else name
-    check_name(name)
     path = (registry or Path(MachineCollection.get_machine_file_path())).resolve()
-    known = _entries(path)
-    entry = {**Machine.get_defaults(), **facts.static_facts(root), "machine": name}
-    wanted, note = {name: entry}, None
+    known, note = _entries(path), None
+    if name is None:
+        name, note = name_here(path, root, result)
+    else:
+        check_name(name)
+        _refuse_another(name, known, identity.present(root), result)
+    present = {key: value for key, value in identity.present(root).items() if value or key != "cpu"}
+    entry = {**Machine.get_defaults(), **present, "machine": name}
+    wanted, notes = {name: entry}, [note] if note else []
     host = platform.node()
     if host and host not in RESERVED:
         other = known.get(host)
@@ -104,22 +110,55 @@ def register(
             wanted[host] = entry
         else:
             kept = f"{host!r} is registered in {path} as {other.get('machine', host)!r}"
-            note = f"{kept}: call asv with --machine {name}"
+            notes.append(f"{kept}: call asv with --machine {name}")
     if any(known.get(key) != value for key, value in wanted.items()):
         _save(path, wanted)
-    return Registration(name, note)
+    return Registration(name, "; ".join(notes) or None)
+
+
+def _refuse_another(
+    name: str, known: dict[str, dict[str, Any]], now: dict[str, str | None], result: Path | None
+) -> None:
+    """Raises MachineError where `name` is known as a machine that is not this one."""
+    if different := _differences(_known_facts(name, known, result), now):
+        raise MachineError(
+            f"machine {name} is known with {', '.join(different)} as here: the numbers would stand "
+            "under the wrong machine; move its entry out of asv's registry, and its results away"
+        )
+
+
+def _differences(known: list[dict[str, Any]], now: dict[str, str | None]) -> list[str]:
+    """What tells this machine from any of the known ones, each phrase once."""
+    phrases = (phrase for one in known for phrase in identity.differences(one, now))
+    return list(dict.fromkeys(phrases))
+
+
+def _known_facts(
+    name: str, entries: dict[str, dict[str, Any]], result: Path | None
+) -> list[dict[str, Any]]:
+    """The facts that are kept of machine `name`: the registry's, and those beside results."""
+    kept = [entries[name]] if name in entries else []
+    for path in sorted((result or paths.RESULT).glob(f"asv*/{name}/machine.json")):
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            continue  # asv writes it anew; whoever reads the results says that it is damaged
+        if isinstance(content, dict):
+            kept.append(content)
+    return kept
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:
     """The registry's entries by name; none where there is no file."""
-    from asv.machine import MachineCollection
-    from asv.util import UserError, load_json
-
-    if not path.exists():
-        return {}
     try:
-        content = load_json(str(path), MachineCollection.api_version)
-    except (UserError, OSError, ValueError, TypeError) as error:
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict):
+            raise ValueError("not an object")
+        if content.get("version") != API:
+            raise ValueError(f"its version is {content.get('version')!r}, and {API} is known")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
         line = " ".join(str(error).split())
         raise MachineError(f"asv's registry {path}: {line}; repair or delete it") from error
     entries = {key: value for key, value in content.items() if key != "version"}

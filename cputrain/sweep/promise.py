@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from cputrain.machine.controls import policies, wanted
-from cputrain.machine.controls.control import Control
+from cputrain.machine.controls import wanted
+from cputrain.machine.controls.control import Control, ruled_cpus
 from cputrain.machine.controls.files import Files, machine_root
-from cputrain.machine.controls.journal import Saved
-from cputrain.machine.controls.undoing import CONTROLS
+from cputrain.machine.controls.journal import CONTROLS, Saved
 from cputrain.sweep import plan
 
-PATIENCE_S = 2.0
-"""A cell that was killed is put back by its watchdog, a moment later."""
+PATIENCE_S = 30.0
+"""A cell that was killed is put back by its watchdog, a moment later; more on a busy machine."""
 
 
 class Promise:
@@ -71,7 +70,7 @@ def _said(files: Files, controls: list[Control]) -> str:
     """Settings and CPUs, for people: turbo, governor of 16 CPUs."""
     cpus: dict[str, set[int]] = {}
     for control in controls:
-        ruled = policies.ruled(files, control.cpus) if control.per_cpu else set()
+        ruled = ruled_cpus(files, control.cpus) if control.per_cpu else set()
         cpus.setdefault(control.label, set()).update(ruled)
     parts = [
         f"{label} of {len(ids)} CPU{'s' if len(ids) > 1 else ''}" if ids else label

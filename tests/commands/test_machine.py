@@ -6,13 +6,13 @@ import pytest
 
 from cputrain.commands import machine
 from cputrain.errors import UsageError
-from cputrain.machine import facts, measurements, registry
+from cputrain.machine import facts, identity, measurements
 from cputrain.machine.reading import MachineError
 
 
 def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
     lines = machine.lines(server.root, tmp_path)
-    assert lines[0].split() == ["machine", registry.machine_name(server.root)]
+    assert lines[0].split() == ["machine", identity.machine_name(server.root)]
     assert {line.split()[0] for line in lines} > set(facts.KEYS)
     (speed,) = (line for line in lines if line.startswith("memory_speed"))
     assert "unknown (" in speed
@@ -41,7 +41,7 @@ MEASURED = {
 
 
 def test_what_was_measured(server, tmp_path):
-    path = tmp_path / registry.machine_name(server.root) / "machine.json"
+    path = tmp_path / identity.machine_name(server.root) / "machine.json"
     measurements.merge(path, MEASURED)
     found = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
     assert "2026-11-21" in found["measured"]
@@ -63,7 +63,7 @@ def test_what_was_measured(server, tmp_path):
 
 
 def test_a_file_of_an_earlier_version(server, tmp_path):
-    path = tmp_path / registry.machine_name(server.root) / "machine.json"
+    path = tmp_path / identity.machine_name(server.root) / "machine.json"
     path.parent.mkdir()
     path.write_text('{"date": "d", "torch": "2.13.0", "fp32_matmul_flops": {"1": 1e11}}')
     assert machine.lines(server.root, tmp_path)[-1].endswith("100.0 GFLOP/s, fp32 matrix product")

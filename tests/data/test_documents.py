@@ -61,15 +61,18 @@ def test_documents_stay_in_order_when_threads_take_unlike_long(path):
 
 
 def test_threads_tokenize_at_the_same_time_and_not_too_far_ahead(path):
-    together, most, done = 0, 0, 0
-    lock = threading.Lock()
+    together, most, done, begun = 0, 0, 0, 0
+    lock, all_four = threading.Lock(), threading.Barrier(4, timeout=60)
 
     def counting(text):
-        nonlocal together, most, done
+        nonlocal together, most, done, begun
         with lock:
+            begun += 1
             together += 1
             most = max(most, together)
-        time.sleep(0.005)
+            waits = begun <= 4
+        if waits:
+            all_four.wait()
         with lock:
             together -= 1
             done += 1
@@ -77,7 +80,7 @@ def test_threads_tokenize_at_the_same_time_and_not_too_far_ahead(path):
 
     documents = Documents(Lines(path, 5), counting, 4)
     assert len(documents.threads) == 4
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while done < AHEAD and time.monotonic() < end:
         time.sleep(0.01)
     time.sleep(0.1)

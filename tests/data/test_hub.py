@@ -4,7 +4,6 @@ import http.server
 import json
 import socket
 import threading
-import time
 
 import pytest
 
@@ -50,15 +49,16 @@ def test_a_hub_that_says_nothing_is_given_up_on():
 
 
 def test_a_name_server_that_hangs_is_given_up_on(monkeypatch):
+    given_up = threading.Event()
+
     def hang(*_, **__):
-        time.sleep(60)
+        given_up.wait(600)
         raise OSError("too late")
 
     monkeypatch.setattr("socket.getaddrinfo", hang)
-    start = time.monotonic()
-    with pytest.raises(hub.HubError, match="did not answer"):
+    with pytest.raises(hub.HubError, match="did not answer"):  # what came late would say so
         hub.probe("http://hub.invalid", patience_s=0.3)
-    assert time.monotonic() - start < 30  # and not the 60 s that it hangs
+    given_up.set()
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "http://[", "nonsense"])

@@ -158,7 +158,7 @@ def test_a_worker_that_loads_the_bytes_imports_only_numpy(tmp_path):
 
 def test_the_seconds_that_tokenizing_took_are_kept(tmp_path):
     first = token_array(TEXT, 257, 4, tmp_path)
-    assert first.prepared_s is not None and 0 < first.prepared_s < 10
+    assert first.prepared_s is not None and first.prepared_s > 0
     assert token_array(TEXT, 257, 4, tmp_path).prepared_s == first.prepared_s
 
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -31,20 +30,9 @@ SOURCES = {
 
 
 @known
-def test_a_plausible_clock_that_repeats():
+def test_a_plausible_clock():
     readings = [clock.observed_ghz(warm_s=0.02) for _ in range(5)]
     assert min(readings) > 0.3 and max(readings) < 8.0
-    assert max(readings) / min(readings) < 1.5  # boost and other work move it; 2x would be a fault
-
-
-@known
-def test_it_is_quick():
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        clock.observed_ghz()
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.05
 
 
 @known

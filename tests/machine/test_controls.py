@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from made_cpufreq import BOOST, CPUFREQ, NO_TURBO, THP, desktop, laptop, policy, server, virtual
 
-from cputrain.machine.controls import journal, policies, undoing
+from cputrain.machine.controls.control import policies, ruled_cpus
 from cputrain.machine.controls.files import ControlError
 from cputrain.machine.controls.frequency import Frequency
-from cputrain.machine.controls.governor import EnergyPreference, Governor
-from cputrain.machine.controls.huge_pages import HugePageMode
-from cputrain.machine.controls.turbo import Turbo
+from cputrain.machine.controls.journal import CONTROLS
+from cputrain.machine.controls.modes import EnergyPreference, Governor, HugePageMode, Turbo
 
 MACHINES = {"server": server, "laptop": laptop, "desktop": desktop, "virtual": virtual}
 GRID = ("min", *(f"{n / 10:g}" for n in range(4, 64, 4)), "max")
@@ -29,9 +28,9 @@ def machine(*names):
 
 @machine("server")
 def test_a_policy_is_one_for_all_its_cpus_and_those_of_a_mask_are_chosen(made):
-    assert policies.of(made, (9, 1, 15)) == [f"{CPUFREQ}/policy1", f"{CPUFREQ}/policy7"]
-    assert policies.ruled(made, (9, 15)) == {1, 9, 7, 15}
-    assert len(policies.of(made, None)) == 8
+    assert policies(made, (9, 1, 15)) == [f"{CPUFREQ}/policy1", f"{CPUFREQ}/policy7"]
+    assert ruled_cpus(made, (9, 15)) == {1, 9, 7, 15}
+    assert len(policies(made, None)) == 8
     Governor(made, (9,)).write("performance")
     assert made.writes == [(policy(1, "scaling_governor"), "performance")]
 
@@ -39,7 +38,7 @@ def test_a_policy_is_one_for_all_its_cpus_and_those_of_a_mask_are_chosen(made):
 @machine("server")
 def test_a_policy_whose_cpus_are_all_offline_is_left_alone(made):
     made.path(policy(3, "affected_cpus")).write_text("\n")
-    assert policies.of(made, (3, 11)) == [] and len(policies.of(made, None)) == 7
+    assert policies(made, (3, 11)) == [] and len(policies(made, None)) == 7
     assert Governor(made, (3, 4)).why_not("performance") == "no cpufreq policy for CPU 3"
 
 
@@ -187,8 +186,12 @@ def test_what_only_root_may_write_is_said():
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_a_journal_may_hold_every_control():
-    assert tuple(undoing.CONTROLS) == journal.CONTROLS
+@machine(*MACHINES)
+def test_a_file_is_known_to_the_control_that_reads_it_and_to_no_other(made):
+    for kind in CONTROLS.values():
+        for name in kind(made).read():
+            assert [other for other in CONTROLS.values() if other.has_file(name)] == [kind]
+            assert not any(other.has_file(f"{name}x") for other in CONTROLS.values())
 
 
 @pytest.mark.parametrize("control", [Governor, EnergyPreference, Frequency, Turbo, HugePageMode])

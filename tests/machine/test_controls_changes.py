@@ -126,7 +126,7 @@ def test_a_live_owner_s_changes_are_not_touched(tmp_path, allowed):
     kernel = server(tmp_path / "made")
     with subprocess.Popen(["sleep", "60"]) as other:
         owner = (other.pid, journal.started(other.pid))
-        kept = journal.Journal(journal.path(), "x", "/nowhere", owner, journal.boot(), {})
+        kept = journal.Journal(journal.path(), "x", str(kernel.root), owner, journal.boot(), {})
         kept.save()
         changed = changes(kernel, governor="performance")
         with pytest.raises(ControlError, match=f"process {other.pid} is running with") as caught:

@@ -1,6 +1,7 @@
 """The `restore` verb: what a killed run and a killed watchdog left."""
 
 import json
+import os
 
 import pytest
 from made_cpufreq import everything, policy, server
@@ -8,15 +9,17 @@ from made_cpufreq import everything, policy, server
 from cputrain.commands import cli
 from cputrain.machine.controls import journal
 from cputrain.machine.controls.files import Files
-from cputrain.machine.controls.governor import Governor
+from cputrain.machine.controls.modes import Governor
 
 FILE = policy(0, "scaling_governor")
+ONLINE = "/sys/devices/system/cpu/cpu1/online"
 
 
 @pytest.fixture
-def left(tmp_path, own_root):
+def left(tmp_path, own_root, monkeypatch):
     """A made server whose governor was left changed, and its journal."""
     kernel = server(tmp_path / "made")
+    monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(kernel.root))
     found = {"governor": Governor(kernel).read()}
     root = str(kernel.root)
     kept = journal.Journal(journal.path(), "x", root, (1, 1), journal.boot(), found)
@@ -80,6 +83,13 @@ def test_what_cannot_be_put_back_is_one_line(left, capsys):
         lambda kept: json.dumps({**kept, "found": {"governor": {"/etc/passwd": "root"}}}),
         lambda kept: json.dumps({**kept, "written": [["governor", {FILE + "/../../x": "y"}]]}),
         lambda kept: json.dumps({**kept, "found": {"nonesuch": {FILE: "x"}}}),
+        lambda kept: json.dumps({**kept, "found": {"frequency": {FILE: "x"}}}),
+        lambda kept: json.dumps({**kept, "found": {"turbo": {ONLINE: "0"}}}),
+        lambda kept: json.dumps({**kept, "found": {"governor": {f"{FILE}\n": "x"}}}),
+        lambda kept: json.dumps({**kept, "found": {"governor": {FILE: "\udc80"}}}),
+        lambda kept: json.dumps({**kept, "found": {"governor": {FILE: "x\ny"}}}),
+        lambda kept: json.dumps({**kept, "owner": [1e999, 1]}),
+        lambda kept: "[" * 100_000,
         lambda kept: json.dumps(
             {**kept, "found": {"frequency": {policy(0, "scaling_min_freq"): "fast"}}}
         ),
@@ -92,3 +102,51 @@ def test_a_damaged_journal_is_one_line_and_nothing_is_written(left, capsys, dama
     (said,) = lines(capsys)
     assert str(left.path) in said and "is damaged" in said
     assert everything(Files(journal.Path(left.root))) == before
+
+
+def refused(capsys, left, named):
+    """`restore` says one line, with these words, and leaves the tree and the journal alone."""
+    made = Files(journal.Path(left.root))
+    before = everything(made)
+    assert cli.main(["restore"]) == 2
+    (said,) = lines(capsys)
+    assert str(left.path) in said and named in said
+    assert everything(made) == before and left.path.exists()
+
+
+@pytest.mark.parametrize("given", ["", "/nowhere"])
+def test_where_is_written_is_never_the_journal_s_word(left, capsys, monkeypatch, given):
+    monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", given)
+    refused(capsys, left, f"and not below {given or '/'}")
+
+
+def test_a_planted_link_below_another_root_does_not_lead_root_to_others_files(
+    left, capsys, monkeypatch, tmp_path
+):
+    others = tmp_path / "passwd"
+    others.write_text("root:x:0:0\n")
+    file = Files(journal.Path(left.root)).path(FILE)
+    file.unlink()
+    file.symlink_to(others)
+    monkeypatch.delenv("CPUTRAIN_MACHINE_ROOT")
+    refused(capsys, left, "nothing is put back")
+    assert others.read_text() == "root:x:0:0\n"
+
+
+def test_a_journal_that_others_could_have_written_is_not_believed(left, capsys):
+    for mode in (0o666, 0o664):
+        left.path.chmod(mode)
+        refused(capsys, left, "may be written by other users")
+    left.path.chmod(0o644)
+    kept = left.path.rename(left.path.with_name("elsewhere.json"))
+    left.path.symlink_to(kept)
+    refused(capsys, left, "cannot be read as a plain file")
+    left.path.unlink()
+    os.mkfifo(left.path, 0o600)
+    refused(capsys, left, "is not a plain file")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_another_user_s_journal_is_not_believed(left, capsys):
+    os.chown(left.path, 65534, 65534)
+    refused(capsys, left, "belongs to user 65534")

@@ -1,5 +1,6 @@
 """Real processes on a plain made tree: whoever changed it is killed, and it is put back."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,9 @@ from cputrain import paths
 from cputrain.commands import cli
 from cputrain.machine.controls import journal
 
+HANG_S = 60.0
+"""What takes so long has hung."""
+
 CHANGING = """
 import sys, time
 from pathlib import Path
@@ -26,7 +30,7 @@ asked = System(governor="performance", frequency_ghz=1.2, turbo="off")
 changes = Changes(files, controls(asked, files, (0, 1, 2, 3)))
 changes.apply()
 print(changes._guard.process.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -54,11 +58,11 @@ class Run:
     def is_changed(self):
         return everything(self.kernel) != self.before
 
-    def wait(self, condition, seconds=1.0):
-        end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end:
+    def wait(self, condition):
+        end = time.monotonic() + HANG_S
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
             time.sleep(0.005)
-        assert condition()
 
     def put_back(self):
         self.wait(lambda: not self.is_changed() and not self.journal.exists())
@@ -82,7 +86,7 @@ def changed(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_killed_while_changed_all_is_put_back_within_a_second_twice(changed, number):
+def test_killed_while_changed_all_is_put_back_twice(changed, number):
     for _ in range(2):
         run = changed()
         run.process.send_signal(number)
@@ -106,13 +110,22 @@ def test_the_watchdog_puts_back_when_it_is_asked_to_end_and_watches_on(changed):
     run.put_back()
 
 
+def test_the_watchdog_writes_where_it_was_told_and_not_where_the_journal_says(changed, tmp_path):
+    run, other = changed(), laptop(tmp_path / "other", "performance")
+    before = everything(other)
+    kept = json.loads(run.journal.read_text())
+    run.journal.write_text(json.dumps({**kept, "root": str(other.root)}))
+    run.process.kill()
+    run.put_back()
+    assert everything(other) == before
+
+
 def test_nobody_who_waits_for_the_parent_waits_for_the_watchdog(changed):
     run = changed()
     os.kill(run.watchdog, signal.SIGSTOP)
     run.process.kill()
-    start = time.monotonic()
-    run.process.communicate(timeout=5)
-    assert time.monotonic() - start < 2 and run.is_changed()
+    run.process.communicate(timeout=HANG_S)
+    assert run.is_changed()
     os.kill(run.watchdog, signal.SIGCONT)
     run.put_back()
 
@@ -132,9 +145,10 @@ def test_with_the_watchdog_killed_too_the_journal_is_left_and_restore_does_it(
     os.kill(run.watchdog, signal.SIGKILL)
     run.process.kill()
     run.process.wait()
-    time.sleep(0.1)
+    run.wait(lambda: journal.started(run.watchdog) is None)
     assert run.is_changed() and run.journal.exists()
     monkeypatch.setattr(paths, "STATE", tmp_path / ".asv")
+    monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(run.kernel.root))
     assert cli.main(["restore"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert f"put back: {policy(0, 'scaling_governor')} = powersave" in said

@@ -115,8 +115,8 @@ def test_threads_that_work_are_seen_here():
     idle = threading.Thread(target=stop.wait)
     idle.start()
     before = threads.cpu_time_by_thread()
-    end = time.perf_counter() + 0.1
-    while time.perf_counter() < end:
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end:
         pass
     after = threads.cpu_time_by_thread()
     stop.set()
@@ -130,14 +130,13 @@ import os, time
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 parent = os.getpid()
 if (rival := os.fork()) == 0:
-    end = time.monotonic() + 1
-    while os.getppid() == parent and time.monotonic() < end:
+    while os.getppid() == parent:
         pass
     os._exit(0)
 from cputrain.machine import noise
 before = noise.read()
-end = time.monotonic() + 0.4
-while time.monotonic() < end:
+end = time.thread_time() + 0.2
+while time.thread_time() < end:
     pass
 found = noise.between(before, noise.read())
 os.kill(rival, 9)
@@ -148,7 +147,7 @@ print(found["run_queue_share"], found["involuntary_switches"], found["others_cpu
 
 def test_a_rival_on_our_cpu_is_told():
     command = [sys.executable, "-c", RIVAL]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     share, switches, others_s = done.stdout.split()
     assert float(others_s) > 0.1
     if share == "None":

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import re
 
 import pytest
 
@@ -10,7 +9,8 @@ pytest.importorskip("asv")
 
 from asv.machine import Machine, MachineCollection
 
-from cputrain.machine import facts, registry
+from cputrain import paths
+from cputrain.machine import facts, identity, registry
 from cputrain.machine.reading import MachineError
 
 pytestmark = pytest.mark.tools
@@ -24,6 +24,7 @@ def home(tmp_path, monkeypatch):
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr(paths, "RESULT", tmp_path / "result")
     real = platform.uname()
     monkeypatch.setattr(platform, "node", lambda: HOST)
     monkeypatch.setattr(platform, "uname", lambda: real._replace(node=HOST))
@@ -32,45 +33,6 @@ def home(tmp_path, monkeypatch):
 
 def entries(home):
     return json.loads((home / ".asv-machine.json").read_text())
-
-
-def test_the_name_is_readable_and_stable(server):
-    name = registry.machine_name(server.root)
-    assert re.fullmatch(r"intel-xeon-platinum-8370c-8c-[0-9a-f]{4}", name)
-    assert registry.machine_name(server.root) == name
-
-
-def test_two_machines_of_one_kind_have_two_names(server):
-    first = registry.machine_name(server.root)
-    server.put({"/etc/machine-id": "another"})
-    assert registry.machine_name(server.root) != first
-
-
-@pytest.mark.parametrize("machine_id", ["", "uninitialized"])
-def test_without_a_machine_id_the_next_best_thing(server, machine_id):
-    server.put({"/etc/machine-id": machine_id, "/sys/class/dmi/id/product_uuid": "u-1"})
-    first = registry.machine_name(server.root)
-    server.put({"/sys/class/dmi/id/product_uuid": "u-2"})
-    assert registry.machine_name(server.root) != first
-
-
-@pytest.mark.parametrize(
-    "brand, slug",
-    [
-        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763"),
-        ("AMD Ryzen 7 5800H with Radeon Graphics", "amd-ryzen-7-5800h"),
-        ("Intel(R) Core(TM) i5-2520M CPU @ 2.50GHz", "intel-core-i5-2520m"),
-        ("13th Gen Intel(R) Core(TM) i7-1370P", "13th-gen-intel-core-i7-1370p"),
-        ("???", platform.machine()),
-    ],
-)
-def test_brands(tree, brand, slug):
-    tree.put({"/proc/cpuinfo": f"model name\t: {brand}"})
-    assert registry.machine_name(tree.root).startswith(f"{slug}-")
-
-
-def test_a_machine_that_says_nothing_has_a_name_all_the_same(tree):
-    registry.check_name(registry.machine_name(tree.root))
 
 
 def test_registered_under_its_name_and_found_by_asv_under_the_hosts(server, home):
@@ -102,6 +64,60 @@ def test_a_new_kernel_is_the_same_machine(server, home):
     server.put({"/proc/sys/kernel/osrelease": "7.0"})
     assert registry.register(root=server.root).name == name
     assert entries(home)[HOST]["kernel"] == "7.0"
+
+
+def another_model(server):
+    """A CPU of another generation that calls itself the same, as hosts of virtual machines do."""
+    text = (server.root / "proc/cpuinfo").read_text()
+    server.put({"/proc/cpuinfo": text.replace("model\t\t: 106", "model\t\t: 207")})
+
+
+def more_memory(server):
+    server.put({"/proc/meminfo": "MemTotal: 536870912 kB"})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (another_model, "cpu_model 106 and not 207"),
+        (more_memory, "memory 256.0 GiB and not 512.0 GiB"),
+    ],
+)
+@pytest.mark.parametrize("named", [identity.plain_name, identity.machine_name])
+def test_another_machine_of_the_same_id_gets_a_name_of_its_own(server, home, named, change, said):
+    first = registry.register(root=server.root, name=named(server.root)).name
+    assert registry.register(root=server.root) == (first, None)
+    change(server)
+    done = registry.register(root=server.root)
+    assert done.name != first
+    assert done.note == f"machine {first} has {said}: this one is {done.name}"
+    found = entries(home)
+    assert found[first]["cpu_model"] == "106" and found[first]["memory"] == "256.0 GiB"
+    assert found[HOST]["machine"] == done.name
+    assert registry.register(root=server.root) == (done.name, None)
+
+
+def test_results_of_another_machine_keep_its_name_from_this_one(server, tmp_path):
+    plain = identity.plain_name(server.root)
+    kept = tmp_path / "result/asv-quick" / plain / "machine.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(json.dumps({"machine": plain, "cpu": "Another CPU", "kernel": "1"}))
+    done = registry.register(root=server.root)
+    assert done.name != plain and "cpu Another CPU and not Intel(R) Xeon(R)" in done.note
+    kept.write_text(json.dumps({"machine": plain, "memory": "251.0 GiB", "kernel": "1"}))
+    assert registry.register(root=server.root).name == plain, "results of before, on this machine"
+
+
+def test_a_name_that_another_machine_has_is_refused_in_one_line(server, home):
+    name = identity.machine_name(server.root)
+    entry = {**facts.static_facts(server.root), "machine": name, "cores": "64"}
+    MachineCollection.save(name, entry)
+    before = (home / ".asv-machine.json").read_bytes()
+    for given in (None, name):
+        with pytest.raises(MachineError, match="known with cores 64 and not 8 as here") as caught:
+            registry.register(root=server.root, name=given)
+        assert "\n" not in str(caught.value)
+    assert (home / ".asv-machine.json").read_bytes() == before
 
 
 def test_what_others_registered_stays(server, home):

@@ -104,6 +104,13 @@ class Trial:
             assert process.poll() is None and time.monotonic() < end, process.stdout.read()
             time.sleep(0.05)
 
+    def wait_for_the_end(self) -> None:
+        """Until none of this trial's workers and asv runs."""
+        end = time.monotonic() + 60
+        while self.processes():
+            assert time.monotonic() < end, "they live on"
+            time.sleep(0.05)
+
     def processes(self) -> list[int]:
         """Processes of this trial's workers and asv, wherever they went."""
         wanted = f"CPUTRAIN_ROOT={self.folder}".encode()

@@ -89,7 +89,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(side_by_side):
     process = side_by_side.start("engines", "--offline", "--rounds", "50", "--seed", "4")
     side_by_side.wait_for("output/*/engines/*/run.json", process)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGINT
     done = re.search(r"stopped; the records of (\d+) of \d+ workers are kept in (\S+),", out)
     assert done and "Traceback" not in out

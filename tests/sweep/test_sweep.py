@@ -31,7 +31,7 @@ def test_bad_cells_are_reasons_and_the_sweep_goes_on(trial):
     assert found["Bad", "huge"]["status"] == "skipped"
     assert "4096" in found["Bad", "huge"]["reason"]
     good = found["Bad", "good"]
-    assert good["status"] == "ok" and 0 < good["step_s"] < 10
+    assert good["status"] == "ok" and good["step_s"] > 0
     assert "Traceback" not in out
 
 
@@ -40,10 +40,7 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
     trial.wait_for("output/*/Second/1/run.json", process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    end = time.monotonic() + 5
-    while trial.processes() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert trial.processes() == []
+    trial.wait_for_the_end()
     before = trial.record("First/1")
 
     status, out = trial.run("--bench", "First|Second")
@@ -66,13 +63,10 @@ def test_asked_to_stop_it_stops_everything_and_says_so(trial):
     process = trial.start("run", "--offline", "--rounds", "1", "--bench", "First|Second")
     trial.wait_for("output/*/First/1/run.json", process)
     process.terminate()
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 128 + signal.SIGTERM
     assert "the next run goes on" in out and "Traceback" not in out
-    end = time.monotonic() + 5
-    while trial.processes() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert trial.processes() == []
+    trial.wait_for_the_end()
 
 
 def test_quick_never_overwrites_full_results(trial):
@@ -117,7 +111,7 @@ def test_the_stored_number_is_the_worker_s_own_clock(trial):
 )
 def test_bad_usage_is_one_line_and_status_2(trial, words, named):
     process = trial.start(*words)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert process.returncode == 2
     assert named in out and "Traceback" not in out
 

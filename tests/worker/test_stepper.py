@@ -1,8 +1,7 @@
 """Steps on the clock, on the NumPy engine and real feeds."""
 
-import time
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from settled import settled
 
@@ -10,6 +9,8 @@ from cputrain import engines
 from cputrain.data import feed
 from cputrain.errors import DidNotTrain
 from cputrain.model.initial import initial_weights
+from cputrain.worker import stepper as stepping
+from cputrain.worker import timing
 from cputrain.worker.stepper import Stepper
 
 NUMPY = {"engine": "numpy", "attention_backend": "manual"}
@@ -39,37 +40,52 @@ def test_every_step_takes_the_next_micro_batches(root):
     assert stepper.composed is None
 
 
-def test_a_reckoned_step_is_near_a_whole_one_and_says_what_it_is(root):
-    """The check of the sum: 2 of 16 micro-batches against all of them, by their ratio."""
-    sizes = {"seq_len": 256, "n_embd": 128, "grad_accum": 16}
-    part, engine, _ = made(root, micro_batches=2, **sizes)
-    whole, _, _ = made(root, **sizes)
-    ratios = []
-    for _ in range(7):
-        (reckoned,), (all_of_it,) = part.train(1), whole.train(1)
-        ratios.append(reckoned / all_of_it)
-    assert 0.6 < np.median(ratios) < 1.6
+class Clock:
+    """In the place of the stepper's clocks: stands still but for what the test says, seconds."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0
+        honest = timing.timed
+        monkeypatch.setattr(stepping, "time", SimpleNamespace(perf_counter=lambda: self.now))
+        monkeypatch.setattr(
+            timing, "timed", lambda step, steps: honest(step, steps, lambda: self.now * 10**9)
+        )
+
+    def takes(self, seconds, call):
+        """`call`, which takes so long."""
+
+        def late(*given):
+            self.now += seconds
+            return call(*given)
+
+        return late
+
+
+def test_a_reckoned_step_is_a_whole_one_s_and_says_what_it_is(root, monkeypatch):
+    """The check of the sum: 2 of 16 micro-batches against all of them."""
+    part, engine, _ = made(root, micro_batches=2, grad_accum=16)
+    whole, other, _ = made(root, grad_accum=16)
+    clock = Clock(monkeypatch)
+    for computing in (engine, other):
+        monkeypatch.setattr(computing, "accumulate", clock.takes(3, computing.accumulate))
+        monkeypatch.setattr(computing, "update", clock.takes(5, computing.update))
+    assert part.train(7) == whole.train(7) == [16 * 3 + 5] * 7
+    assert part.training_s == 7 * (2 * 3 + 5)
     assert part.composed == "sum of 2 micro-batches x 8 and the update"
     assert engine.steps_done == 7
     assert part.losses[-1] < part.losses[0]
 
 
 def test_waiting_for_a_stream_is_on_the_clock_and_in_memory_it_is_not(root, monkeypatch):
+    clock = Clock(monkeypatch)
     stepper, _, data = made(root, loader="stream")
-    honest = data.next
-
-    def late():
-        time.sleep(0.05)
-        return honest()
-
-    monkeypatch.setattr(data, "next", late)
-    assert min(stepper.train(2)) > 0.05
-    assert 0 < stepper.waited_s < stepper.training_s
+    monkeypatch.setattr(data, "next", clock.takes(5, data.next))
+    assert stepper.train(2) == [5, 5] and stepper.training_s == 10
+    assert stepper.waited_s == data.waited_s > 0
     data.close()
     stepper, _, data = made(root)
-    honest = data.next
-    monkeypatch.setattr(data, "next", late)
-    assert min(stepper.train(2)) < 0.05
+    monkeypatch.setattr(data, "next", clock.takes(5, data.next))
+    assert stepper.train(2) == [0, 0] and stepper.training_s == 0
     assert stepper.waited_s == 0
 
 

@@ -112,8 +112,7 @@ def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, monkeypa
     compiled = SMALL.but(compile="inductor", n_layer=1, samples=1)
     first, _ = run(compiled)
     second, _ = run(compiled)
-    warm = 0.5 * first["phases"]["first_step_s"]
-    assert second["phases"]["first_step_s"] > warm, "the second worker found a warm cache"
+    assert first["evidence"]["cache_hits"] == second["evidence"]["cache_hits"] == 0
     assert list((own_root / "compiled").iterdir()) == []
 
 

@@ -84,9 +84,9 @@ def test_a_warm_first_step_finds_what_a_cold_one_left(own_root, monkeypatch):
     assert cold["evidence"]["cache_hits"] == 0 < warm["evidence"]["cache_hits"]
     for record in (cold, warm):
         (sample,) = record["samples"]
-        assert sample["step_s"] == [pytest.approx(record["phases"]["first_step_s"], rel=0.2)]
+        (step_s,) = sample["step_s"]
+        assert 0 < step_s <= record["phases"]["first_step_s"]  # both are of this one step
         assert record["last_loss"] < record["first_loss"]
-    assert warm["phases"]["first_step_s"] < cold["phases"]["first_step_s"]
     assert not (own_root / "compiled").exists() or not list((own_root / "compiled").iterdir())
 
 

@@ -37,7 +37,7 @@ def folder() -> Path:
     return paths.STATE / "native"
 
 
-def library(experiment: Experiment, sources: Path = SOURCES) -> Path:
+def library(experiment: Experiment, sources: Path | None = None) -> Path:
     """The library for `experiment`, built where there is none yet.
 
     Beside it lies what was executed and said, `RECORD`.
@@ -45,6 +45,7 @@ def library(experiment: Experiment, sources: Path = SOURCES) -> Path:
     Raises:
         EngineError: the compiler is not here, or refuses; the line has its first error.
     """
+    sources = sources or SOURCES
     path = place(experiment, sources)
     if path.exists():
         return path
@@ -58,9 +59,9 @@ def library(experiment: Experiment, sources: Path = SOURCES) -> Path:
     return path
 
 
-def place(experiment: Experiment, sources: Path = SOURCES) -> Path:
+def place(experiment: Experiment, sources: Path | None = None) -> Path:
     """Where the library is or would be. Raises EngineError as `library`, but for refusals."""
-    cc = experiment.runtime.cc
+    sources, cc = sources or SOURCES, experiment.runtime.cc
     if not compilers.is_here(cc):
         raise EngineError(f"{cc} is not installed: {compilers.INSTALL[cc]}")
     files = sorted([*sources.glob("*.c"), *sources.glob("*.h")])

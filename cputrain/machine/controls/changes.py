@@ -2,19 +2,80 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import subprocess
+import sys
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.machine import lock
 from cputrain.machine.controls import journal as journals
 from cputrain.machine.controls import leftover
 from cputrain.machine.controls.control import Control
 from cputrain.machine.controls.files import ControlError, Files, is_allowed
-from cputrain.machine.controls.guard import Guard
-from cputrain.machine.controls.journal import Journal, Saved
-from cputrain.machine.controls.undoing import CONTROLS, put_back
+from cputrain.machine.controls.journal import CONTROLS, Journal, Saved
+from cputrain.machine.controls.leftover import undo
+from cputrain.machine.controls.watchdog import DONE, READY
+
+PATIENCE_S = 10.0
+"""How long the watchdog may take to start, and to end."""
+
+
+class Guard:
+    """The parent's end of the watchdog over `journal`, which is on disk.
+
+    Raises:
+        ControlError: it did not start, so nothing may be changed.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._mine, its = socket.socketpair()
+        program = [sys.executable, "-P", "-S", "-m", "cputrain.machine.controls.watchdog"]
+        try:
+            # Nothing of the parent's but the socket: whoever waits for the end of the parent's
+            # output, or ends its session or its marked processes, shall not meet the watchdog.
+            self.process = subprocess.Popen(
+                [*program, str(journal.path.absolute()), journal.id, journal.root],
+                stdin=its.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PYTHONPATH": str(paths.PROJECT), "PYTHONDONTWRITEBYTECODE": "1"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ControlError(f"the watchdog could not be started: {error.strerror}") from error
+        finally:
+            its.close()
+        self._mine.settimeout(PATIENCE_S)
+        try:
+            ready = self._mine.recv(1) == READY
+        except OSError:
+            ready = False
+        if not ready:
+            self.process.kill()
+            self.dismiss()
+            raise ControlError("the watchdog did not start, so nothing is changed")
+
+    def is_there(self) -> bool:
+        """Whether it still watches."""
+        return self.process.poll() is None
+
+    def dismiss(self) -> None:
+        """Tell it that all was put back; it ends."""
+        with contextlib.suppress(OSError):  # it was killed
+            self._mine.send(DONE)
+        self.leave()
+
+    def leave(self) -> None:
+        """Leave the rest to it: it puts back what it can."""
+        self._mine.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on by itself
+            self.process.wait(PATIENCE_S)
 
 
 class Changes:
@@ -49,7 +110,9 @@ class Changes:
         except UsageError:
             raise ControlError("another process is changing this machine's settings") from None
         try:
-            leftover.put_back(journals.path())  # first: what was left may look like what is asked
+            leftover.put_back(
+                journals.path(), self.files
+            )  # first: what was left may look like what is asked
             if all(control.is_set(value) for control, value in self.wanted):
                 self.put_back()
             elif not is_allowed():
@@ -68,6 +131,7 @@ class Changes:
         path, owner = journals.path(), journals.me()
         self._journal = Journal(path, id, root, owner, journals.boot(), self._found())
         self._journal.save()
+        Journal.load(path)  # whoever puts back has to be able to believe it
         self._guard = Guard(self._journal)
         for control, value in self.wanted:
             if control.is_set(value):
@@ -110,7 +174,7 @@ class Changes:
         """Put everything back; one line for each file that could not be. Safe to call again."""
         left = self._left
         if self._journal is not None:
-            left = put_back(self._journal, self.files).left
+            left = undo(self._journal, self.files).left
             try:
                 if not left:
                     self._journal.remove()

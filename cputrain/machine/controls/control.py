@@ -1,14 +1,20 @@
-"""What a control is: one setting of the machine, in one or several of the kernel's files."""
+"""What a control is: one setting in one or several of the kernel's files; cpufreq's policies."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 from typing import ClassVar
 
-from cputrain.machine.controls import policies
+from cputrain.machine import cpu, reading
 from cputrain.machine.controls.files import ControlError, Files
 from cputrain.machine.reading import Unknown
+
+CPUFREQ = "/sys/devices/system/cpu/cpufreq"
+"""The folder of cpufreq's policies: folders of settings that one or several CPUs share."""
 
 
 class Control:
@@ -24,6 +30,7 @@ class Control:
         explanation: one sentence for people.
         per_cpu: whether it is set for CPUs, not for the whole machine.
         moves: names of other controls whose files the kernel may change when this is written.
+        pattern: what the names of its files match, whole, on every machine.
     """
 
     name: ClassVar[str]
@@ -31,6 +38,12 @@ class Control:
     explanation: ClassVar[str]
     per_cpu: ClassVar[bool] = True
     moves: ClassVar[tuple[str, ...]] = ()
+    pattern: ClassVar[str]
+
+    @classmethod
+    def has_file(cls, name: str) -> bool:
+        """Whether `name` is a file of this control, on whatever machine."""
+        return re.fullmatch(cls.pattern, name, re.ASCII) is not None
 
     def __init__(self, files: Files, cpus: Collection[int] | None = None) -> None:
         self.files = files
@@ -110,7 +123,7 @@ class PolicyControl(Control):
 
     def folders(self) -> list[str]:
         """The policies of its CPUs."""
-        return policies.of(self.files, self.cpus)
+        return policies(self.files, self.cpus)
 
     def names(self) -> list[str]:
         return [f"{folder}/{self.setting}" for folder in self.folders()]
@@ -128,3 +141,50 @@ class PolicyControl(Control):
 def readable(found: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Those that say something."""
     return {name: text for name, text in found if text is not None}
+
+
+def policies(files: Files, cpus: Collection[int] | None) -> list[str]:
+    """Folders of the policies that rule these CPUs, each once, by number; None is all."""
+    wanted = None if cpus is None else set(cpus)
+    return [name for name, ruled in _policies(files.root) if wanted is None or ruled & wanted]
+
+
+def ruled_cpus(files: Files, cpus: Collection[int] | None) -> set[int]:
+    """The CPUs that share a policy with one of these, and these."""
+    folders = set(policies(files, cpus))
+    return {cpu for name, cpus in _policies(files.root) if name in folders for cpu in cpus}
+
+
+@functools.lru_cache(maxsize=8)
+def _policies(root: Path) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Every policy with its online CPUs; one without any can be neither read nor written.
+
+    Kept: a plan asks hundreds of times, and CPUs do not come and go during one.
+    """
+    found = []
+    for folder in root.glob(f"{CPUFREQ.lstrip('/')}/policy[0-9]*"):
+        name = f"{CPUFREQ}/{folder.name}"
+        try:
+            cpus = reading.text(root, f"{name}/affected_cpus").split()
+        except reading.Unknown:
+            continue
+        found.append((name, frozenset(map(int, cpus))))
+    return tuple(sorted(found, key=lambda one: int(one[0].rpartition("policy")[2])))
+
+
+def why_no_policy(files: Files, cpus: Collection[int] | None) -> str | None:
+    """Why the clock of these CPUs cannot be set at all; None where it can."""
+    if not policies(files, None):
+        if is_virtual(files):
+            return "no cpufreq here: in a virtual machine the host decides about the clock"
+        return "no cpufreq here: the kernel has no driver for this CPU's clock"
+    missing = sorted(set(cpus or ()) - ruled_cpus(files, None))
+    return f"no cpufreq policy for CPU {', '.join(map(str, missing))}" if missing else None
+
+
+def is_virtual(files: Files) -> bool:
+    """Whether x86's flags say that a hypervisor runs this machine."""
+    try:
+        return "hypervisor" in cpu.info(files.root, "flags").split()
+    except reading.Unknown:
+        return False

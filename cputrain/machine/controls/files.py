@@ -14,8 +14,8 @@ class ControlError(RuntimeError):
 
 
 def machine_root() -> Path:
-    """Where the controls' files are: /, or a made tree for trials."""
-    return Path(environ.given(environ.MACHINE_ROOT) or reading.ROOT)
+    """Where the controls' files are: /, or the made tree that MACHINE_ROOT names."""
+    return Path(environ.given(environ.MACHINE_ROOT) or reading.ROOT).absolute()
 
 
 def is_allowed() -> bool:

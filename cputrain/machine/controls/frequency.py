@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Mapping
 
-from cputrain.machine.controls import policies
-from cputrain.machine.controls.control import PolicyControl
+from cputrain.machine.controls.control import CPUFREQ, PolicyControl, why_no_policy
 from cputrain.machine.controls.files import ControlError, Files
-from cputrain.machine.controls.turbo import NO_TURBO, Turbo
+from cputrain.machine.controls.modes import NO_TURBO, Turbo
 from cputrain.machine.reading import Unknown
 
 LOW, HIGH = "scaling_min_freq", "scaling_max_freq"
@@ -29,6 +28,7 @@ class Frequency(PolicyControl):
     label = "clock limits"
     explanation = "The lowest and highest clock that the governor may choose."
     setting = HIGH
+    pattern = rf"{CPUFREQ}/policy\d+/({LOW}|{HIGH})"
 
     def __init__(
         self, files: Files, cpus: Collection[int] | None = None, turbo: str | None = None
@@ -63,7 +63,7 @@ class Frequency(PolicyControl):
         return (self.turbo or Turbo(self.files).state()) != "off"
 
     def why_not(self, value: str) -> str | None:
-        if (reason := policies.why_none(self.files, self.cpus)) is not None:
+        if (reason := why_no_policy(self.files, self.cpus)) is not None:
             return reason
         try:
             return self._why_not(value)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
 from cputrain.errors import UsageError
+from cputrain.machine.controls.control import Control
+from cputrain.machine.controls.frequency import Frequency
+from cputrain.machine.controls.modes import EnergyPreference, Governor, HugePageMode, Turbo
 from cputrain.machine.reading import ROOT
 
 SCHEMA = 1
-MAY_BE_WRITTEN = ("/sys/devices/system/cpu/", "/sys/kernel/mm/transparent_hugepage/")
-"""Where a journal's files have to be: root writes what a journal says."""
 
-CONTROLS = ("turbo", "governor", "energy_preference", "frequency", "huge_pages")
-"""Names of controls that a journal may hold; `undoing` has the classes."""
+CONTROLS: dict[str, type[Control]] = {
+    kind.name: kind for kind in (Turbo, Governor, EnergyPreference, Frequency, HugePageMode)
+}
+"""By name, in the order in which they are set: turbo decides which clocks there are, some
+governors fix the preference. A journal holds files of these and of nothing else: root writes what
+a journal says."""
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading a file raises that is not what `save` wrote."""
 
 Saved = dict[str, str]
 """What files said, by name."""
@@ -35,7 +44,8 @@ class Journal:
     Attributes:
         path: the file.
         id: of this journal: a later one of the same name is not taken for it.
-        root: where the changed files are.
+        root: where the changed files are. It is only compared: where anything is written is the
+            caller's word, never a file's.
         owner: process and its start in clock ticks since boot: whoever wanted the changes.
         boot: the kernel's id of this boot; the next one forgets what was set.
         found: what each control's files said before anything was written, by control.
@@ -63,21 +73,19 @@ class Journal:
 
         Raises:
             FileNotFoundError: there is none, so nothing is changed.
-            UsageError: it is damaged.
+            UsageError: it is damaged, or not a plain file that only this user or root writes.
         """
+        data = _read(path)
         try:
-            kept = json.loads(path.read_bytes())
+            kept = json.loads(data)
             if kept["schema"] != SCHEMA:
                 raise ValueError(f"schema {kept['schema']!r}")
             owner = (int(kept["owner"][0]), int(kept["owner"][1]))
-            found = {str(name): _saved(files) for name, files in kept["found"].items()}
-            written = [(str(name), _saved(files)) for name, files in kept["written"]]
-            for name in (*found, *(name for name, _ in written)):
-                if name not in CONTROLS:
-                    raise ValueError(f"no control {name!r}")
+            found = {str(name): _saved(name, files) for name, files in kept["found"].items()}
+            written = [(str(name), _saved(name, files)) for name, files in kept["written"]]
             root, boot = str(kept["root"]), str(kept["boot"])
             return cls(path, str(kept["id"]), root, owner, boot, found, written)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except DAMAGE as error:
             raise UsageError(
                 f"{path} is damaged ({error}): what it would put back is not known; set the "
                 "machine's clock settings by hand, or start it again, then delete the file"
@@ -100,12 +108,44 @@ class Journal:
             return  # somebody else has put everything back
 
 
-def _saved(files: Any) -> Saved:
+def _read(path: Path) -> bytes:
+    """What is in a plain file of this user's or root's that nobody else may write.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UsageError: it is something else, or cannot be read.
+    """
+    try:  # neither through a link nor waiting for a pipe's other end
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            kept = os.fstat(handle)
+            reason = None
+            if not stat.S_ISREG(kept.st_mode):
+                reason = "is not a plain file"
+            elif kept.st_uid not in (0, os.geteuid()):
+                reason = f"belongs to user {kept.st_uid}"
+            elif kept.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                reason = "may be written by other users"
+            if reason is None:
+                return file.read()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = f"cannot be read as a plain file ({error.strerror})"
+    raise UsageError(
+        f"{path} {reason}, so nothing that it says is put back: whoever changed the machine runs "
+        "bench.py restore; delete the file where nobody did"
+    )
+
+
+def _saved(control: str, files: Any) -> Saved:
+    if control not in CONTROLS:
+        raise ValueError(f"no control {control[:200]!r}")
     for name, text in files.items():
-        if not isinstance(text, str) or "\n" in text:
+        if not CONTROLS[control].has_file(name):
+            raise ValueError(f"{name[:200]!r} is no file of control {control}")
+        if not isinstance(text, str) or not (text.isascii() and text.isprintable()):
             raise ValueError(f"{name}: {text!r}")
-        if not name.startswith(MAY_BE_WRITTEN) or ".." in name:
-            raise ValueError(f"{name} is no setting of clocks or huge pages")
         if name.endswith("_freq") and not text.isdecimal():
             raise ValueError(f"{name}: {text!r}")
     return dict(files)

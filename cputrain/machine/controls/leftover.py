@@ -1,25 +1,82 @@
-"""A journal that was left over: whoever changed the machine, and the watchdog, were killed."""
+"""Put back what a journal says was found; also one that was left over by processes killed."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from cputrain import environ
 from cputrain.errors import UsageError
-from cputrain.machine.controls.journal import Journal
-from cputrain.machine.controls.undoing import put_back as undo
+from cputrain.machine.controls.files import Files, machine_root
+from cputrain.machine.controls.journal import CONTROLS, Journal
+
+PATIENCE_S = 30.0
+"""How long a watchdog may take to be done, on a busy machine."""
+PASSES = 3
+"""One would do unless a setting can only go back after a later one."""
 
 
-def put_back(path: Path) -> list[str] | None:
+@dataclass(frozen=True)
+class Outcome:
+    """What putting back did.
+
+    Attributes:
+        back: files and values that were not as found before, and are now.
+        left: files that are still not, one line each.
+    """
+
+    back: dict[str, str]
+    left: list[str]
+
+
+def undo(journal: Journal, files: Files) -> Outcome:
+    """Put everything back in `files` that is not as it was found; the journal is left alone.
+
+    The writes are undone newest first: a governor may hide a value of another setting, which
+    can only be put back before the governor is. Then everything is held against what was found.
+    """
+    before = _different(journal, files)
+    for name, saved in reversed(journal.written):
+        CONTROLS[name](files).restore(saved)
+    for _ in range(PASSES):
+        if not _different(journal, files):
+            break
+        for name, kind in CONTROLS.items():
+            kind(files).restore(journal.found.get(name, {}))
+    left = _different(journal, files)
+    back = {name: asked for name, (asked, _) in before.items() if name not in left}
+    lines = [f"{name} is {now}, and was {asked}" for name, (asked, now) in left.items()]
+    return Outcome(back, lines)
+
+
+def _different(journal: Journal, files: Files) -> dict[str, tuple[str, str | None]]:
+    """By file: what was found at first and what is there now, where that is not the same."""
+    different = {}
+    for kind, saved in journal.found.items():
+        control = CONTROLS[kind](files)
+        for name, text in saved.items():
+            if (now := control.now(name)) != text:
+                different[name] = (text, now)
+    return different
+
+
+def put_back(path: Path, files: Files | None = None) -> list[str] | None:
     """Put back what a left-over journal says.
+
+    Args:
+        path: of the journal.
+        files: where it is put back; None is this machine, or the made tree of `machine_root`.
 
     Returns:
         One line for people about each file that was put back, or about why there was nothing to
         do; None where there is no journal.
 
     Raises:
-        UsageError: the journal is damaged, its owner still runs, or the kernel refuses.
+        UsageError: the journal is damaged or not to be trusted, is about files elsewhere, its
+            owner still runs, or the kernel refuses.
     """
+    files = files or Files(machine_root())
     try:
         journal = Journal.load(path)
     except FileNotFoundError:
@@ -32,7 +89,13 @@ def put_back(path: Path) -> list[str] | None:
             f"process {journal.owner[0]} is running with this machine's settings changed: "
             "wait for it, or stop it"
         )
-    outcome = undo(journal)
+    if journal.root != str(files.root):
+        raise UsageError(
+            f"{path} is about settings below {journal.root[:200]!r}, and not below {files.root}: "
+            f"nothing is put back; a trial with {environ.MACHINE_ROOT} needs the same one again, else "
+            "delete the file"
+        )
+    outcome = undo(journal, files)
     if outcome.left:
         more = f" (and {len(outcome.left) - 1} more)" if len(outcome.left) > 1 else ""
         raise UsageError(
@@ -43,9 +106,6 @@ def put_back(path: Path) -> list[str] | None:
     return [f"put back: {name} = {value}" for name, value in outcome.back.items()] or [
         "an earlier run left its journal, but nothing changed"
     ]
-
-
-PATIENCE_S = 2.0
 
 
 def wait(path: Path) -> str:

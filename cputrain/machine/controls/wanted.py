@@ -11,9 +11,7 @@ from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.control import Control
 from cputrain.machine.controls.files import Files, is_allowed, machine_root
 from cputrain.machine.controls.frequency import Frequency
-from cputrain.machine.controls.governor import EnergyPreference, Governor
-from cputrain.machine.controls.huge_pages import HugePageMode
-from cputrain.machine.controls.turbo import Turbo
+from cputrain.machine.controls.modes import EnergyPreference, Governor, HugePageMode, Turbo
 from cputrain.machine.topology import read_topology
 
 FLAG = "--allow-machine-changes"

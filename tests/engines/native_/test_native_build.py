@@ -148,8 +148,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(sources, monkeypatch, tmp_p
 @needs_gcc
 def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
     sources = written(own_root / "src")
-    monkeypatch.setattr(library_build.place, "__defaults__", (sources,))
-    monkeypatch.setattr(library_build.library, "__defaults__", (sources,))
+    monkeypatch.setattr(library_build, "SOURCES", sources)
     said = []
     asked = [
         asking(),

@@ -30,7 +30,7 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, monkeyp
     monkeypatch.setattr(paths, "STATE", own_root / ".asv")  # as the worker has it
     asked = asking(level="O2", lto=True, omp_schedule="dynamic,4")
     record = run(asked)
-    assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0.1
+    assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0
     assert library_build.place(asked).exists()
     checks = {check["name"]: check for check in record["in_force"]}
     assert checks["vector_instructions"]["found"].keys() == {"zmm", "ymm", "xmm_packed"}

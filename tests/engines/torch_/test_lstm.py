@@ -7,7 +7,10 @@ torch = pytest.importorskip("torch")
 import block_checks  # noqa: E402
 from block_checks import SMALL  # noqa: E402
 from made_model import batch, make  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
+from cputrain.engines.torch_ import executed  # noqa: E402
+from cputrain.engines.torch_.evidence import operators, profiled  # noqa: E402
 from cputrain.engines.torch_.lstm import Lstm  # noqa: E402
 from cputrain.experiment import ExperimentError  # noqa: E402
 
@@ -64,12 +67,17 @@ def test_the_block_adds_what_the_layer_gives():
 
 def test_the_fused_layer_runs_and_nothing_else():
     made, parts = make(LSTM), batch(LSTM)
-    with torch.profiler.profile() as profile:
+    with profiled() as found:
         made(*parts).backward()
-    names = [event.name for event in profile.events()]
-    assert names.count("aten::mkldnn_rnn_layer") == 2
-    assert names.count("aten::mkldnn_rnn_layer_backward") == 2
-    assert "aten::sigmoid" not in names
+    (check,) = executed.attention(LSTM, operators(found))
+    assert check.ok and check.found == 2 * 2  # two layers, forward and backward
+    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.sigmoid: count}) as counter:
+        made(*parts)
+    assert torch.ops.aten.sigmoid not in counter.get_flop_counts()["Global"]
+
+
+def count(*_, **__):
+    return 1
 
 
 def test_what_the_fused_layer_cannot_do_is_an_error_and_not_a_slow_loop():
