@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import interval, noise_floor
+from cputrain.analysis import by_engine, interval, noise_floor
+from cputrain.analysis.disturbed import is_disturbed
 from cputrain.analysis.interval import Estimate, Measured
-from cputrain.experiment import Experiment
+from cputrain.experiment import Experiment, ExperimentError
 from cputrain.results import columns, records
 from cputrain.results.columns import Peaks, Row
 from cputrain.results.rows import CellResult
 
+Baselines = Mapping[str, Collection[str] | None]
+"""By suite: the identities of its baseline experiments, one for each engine that it has; None
+where it has no baseline. A suite that is not in it varies the experiment of all defaults."""
+
 
 @dataclass(frozen=True)
 class Analysis:
-    """One machine's rows with intervals and effects; its noise floor, None without the A/A suite;
-    and the pairs of A/A cells."""
+    """What one machine's cells say together.
+
+    Attributes:
+        rows: one for each cell, with intervals and effects.
+        floors: noise floor by engine, None for a suite without engines; empty without A/A cells.
+        pairs: of A/A cells.
+    """
 
     rows: list[Row]
-    noise: float | None
+    floors: Mapping[str | None, float]
     pairs: noise_floor.Pairs
 
 
-def analyse(
-    cells: Sequence[CellResult], peaks: Peaks, baselines: Mapping[str, str | None]
-) -> Analysis:
+def analyse(cells: Sequence[CellResult], peaks: Peaks, baselines: Baselines) -> Analysis:
     """What the cells of one machine say together.
 
     Args:
         cells: all of them.
         peaks: of the machine.
-        baselines: see `report.export.export`.
+        baselines: by suite.
     """
     found = [columns.row(cell, peaks) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
     replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
     made = interval.estimates([_measured(cells[i], replicated) for i in measured])
     known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
-    noise = noise_floor.floor(
-        [row["step_s"] for row in found if row["suite"] == noise_floor.SUITE and row["step_s"]]
+    floors = noise_floor.floors(
+        (cell, row["step_s"]) for cell, row in zip(cells, found, strict=True) if row["step_s"]
     )
     firsts = _baselines(cells, baselines)
     for index, estimate in known.items():
@@ -47,7 +56,9 @@ def analyse(
         if estimate.interval:
             row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
         _say(row, estimate.reason)
-        base = firsts.get(row["suite"])
+        engine = by_engine.engine(cells[index])
+        noise = noise_floor.of_engine(floors, engine or row["engine"])
+        base = firsts.get((row["suite"], engine))
         if base is None or base not in known:
             if baselines.get(row["suite"], "") is not None:  # where there is to be one
                 _say(row, "no baseline cell to compare with")
@@ -60,17 +71,12 @@ def analyse(
         ratio = interval.effect(estimate, known[base])
         if ratio:
             row |= {"effect_low": ratio.low, "effect_high": ratio.high}
-        # Half of the samples held up by other work: whatever stands out may be that.
-        judged = not any(_disturbed(one) for one in (row, found[base]))
+        judged = not (is_disturbed(row) or is_disturbed(found[base]))
         row["above_noise"] = noise_floor.is_above(ratio, noise) if judged else None
         if row["session"] != found[base]["session"]:
             _say(row, "not of the baseline's session")
-    identical = [known[i] for i in measured if cells[i].suite == noise_floor.SUITE]
-    return Analysis(found, noise, noise_floor.pairs(identical))
-
-
-def _disturbed(row: Row) -> bool:
-    return 2 * int(row["disturbed_samples"]) >= int(row["samples"])
+    identical = [(cells[i], known[i]) for i in measured if cells[i].suite == noise_floor.SUITE]
+    return Analysis(found, floors, noise_floor.pairs(identical))
 
 
 def _say(row: Row, words: str | None) -> None:
@@ -95,12 +101,21 @@ def _measured(cell: CellResult, replicated: set[str]) -> Measured:
     )
 
 
-def _baselines(cells: Sequence[CellResult], given: Mapping[str, str | None]) -> dict[str, int]:
-    """Index of each suite's baseline cell: the first one that ran its baseline experiment."""
-    usual = Experiment().identity
-    found: dict[str, int] = {}
+def _baselines(cells: Sequence[CellResult], given: Baselines) -> dict[tuple[str, str | None], int]:
+    """Index of the baseline cell of each suite and engine: the first that ran its baseline."""
+    usual = _usual(cells)
+    found: dict[tuple[str, str | None], int] = {}
     for index, cell in enumerate(cells):
-        wanted = given.get(cell.suite, usual)
-        if cell.ok and cell.workers and cell.workers[-1]["identity"] == wanted:
-            found.setdefault(cell.suite, index)
+        wanted = given.get(cell.suite, usual) or ()
+        if cell.ok and cell.workers and cell.workers[-1]["identity"] in wanted:
+            found.setdefault((cell.suite, by_engine.engine(cell)), index)
+    return found
+
+
+def _usual(cells: Sequence[CellResult]) -> set[str]:
+    """Identities of the experiment of all defaults, and of the same on each engine of the cells."""
+    found = {Experiment().identity}
+    for name in by_engine.engines(cells):
+        with contextlib.suppress(ExperimentError):  # no engine of this version: no baseline of it
+            found.add(Experiment().but(engine=name).identity)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain.analysis.effects import analyse
+from cputrain.analysis.effects import Baselines, analyse
 from cputrain.report import page, plots
 from cputrain.report.page import MachinePage
 from cputrain.results import engines, machines, rows, tables
@@ -27,16 +27,15 @@ class Summary:
 def export(
     root: Path,
     descriptions: Mapping[str, str] | None = None,
-    baselines: Mapping[str, str | None] | None = None,
+    baselines: Baselines | None = None,
 ) -> Summary:
     """Write everything for every machine found under root/result and root/output.
 
     Args:
         root: the project folder.
         descriptions: what each suite is about, by its name.
-        baselines: identity of each suite's baseline experiment, by the suite's name, where it
-            is not the experiment of all defaults; None where a suite has no baseline: its cells
-            have no effects and it takes no place among the ranked.
+        baselines: identities of each suite's baseline experiments, by the suite's name; cells
+            of a suite without a baseline have no effects, and it takes no place in the ranking.
 
     Raises:
         OSError: something under root/result cannot be written.
@@ -52,12 +51,12 @@ def export(
         peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
         problems += low
         said = analyse(cells, peaks, baselines or {})
-        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
+        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.floors)
         beside, broken = engines.read(result, name)
         problems += broken
         alone = {suite for suite, identity in (baselines or {}).items() if identity is None}
         pages.append(
-            MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, alone, beside)
+            MachinePage(machine, said.rows, cells, said.floors, said.pairs, drawn, alone, beside)
         )
         files += drawn.values()
     every = [row for one in pages for row in one.rows]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cputrain import paths
 from cputrain.sweep import plan
+from cputrain.wording import counted, one_line
 
 if TYPE_CHECKING:
     from cputrain.report.export import Summary
@@ -22,18 +23,19 @@ def export() -> Summary:
     return write(paths.ROOT, descriptions, baselines(suites))
 
 
-def baselines(suites: Iterable[plan.Planned]) -> dict[str, str | None]:
-    """Identity of each suite's baseline experiment as it is run; None where there is none."""
+def baselines(suites: Iterable[plan.Planned]) -> dict[str, tuple[str, ...] | None]:
+    """Identities of each suite's baseline experiments as they run; None where there is none."""
     firsts = {planned.name: planned.baseline for planned in suites}
-    return {name: cell.experiment.identity if cell else None for name, cell in firsts.items()}
+    return {name: (cell.experiment.identity,) if cell else None for name, cell in firsts.items()}
 
 
 def main(args: argparse.Namespace) -> int:
     """Export, and say what was written."""
     summary = export()
     for problem in summary.problems:
-        print(f"problem: {problem}")
+        print(f"problem: {one_line(problem)}")
     machines = sorted({row["machine"] for row in summary.rows})
-    print(f"{len(summary.rows)} cells of {len(machines)} machines: {', '.join(machines) or 'none'}")
+    cells = f"{counted(len(summary.rows), 'cell')} of {counted(len(machines), 'machine')}"
+    print(f"{cells}: {one_line(', '.join(machines)) or 'none'}")
     print("tables: result/README.md, result/results.csv, and one CSV for each suite")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cputrain.sweep import plan
+from cputrain.wording import counted, one_line
 
 if TYPE_CHECKING:
     from cputrain.report.export import Summary
@@ -24,8 +26,15 @@ NUMBERS = {"ratio": 6, "ok": 3, "failed": 6, "skipped": 7}
 """Columns of numbers in the closing table and their width at least: a terminal cuts off names."""
 
 
+def shown(text: object) -> str:
+    """Text for the console: neither its own markup nor the terminal's is obeyed."""
+    return escape(one_line(text))
+
+
 def seconds(value: float) -> str:
     """A step time for people: 42.1 ms, 1.53 s."""
+    if not math.isfinite(value):
+        return "unknown"
     if value < 1:
         return f"{value * 1e3:.3g} ms" if value < 0.9995 else "1.00 s"
     return f"{value:.3g} s" if value < 1000 else f"{value:.0f} s"
@@ -64,7 +73,7 @@ class Progress:
     def say(self, line: str) -> None:
         """Print one line."""
         if line:
-            self.console.print(escape(line))
+            self.console.print(shown(line))
 
     def begin(
         self,
@@ -83,8 +92,9 @@ class Progress:
         takes = self._total_s + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
-            f"{machine}: {len({p.name for p in suites})} suites, {len(here)} cells, "
-            f"{workers} fresh workers, about {minutes(takes)} ({how})"
+            f"{machine}: {counted(len({p.name for p in suites}), 'suite')}, "
+            f"{counted(len(here), 'cell')}, {counted(workers, 'fresh worker')}, "
+            f"about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
         for planned in suites:
@@ -93,7 +103,8 @@ class Progress:
                     reasons.setdefault(cell.why_not, []).append(f"{planned.name} {cell.name}")
         if reasons:
             skipped = sum(map(len, reasons.values()))
-            self.say(f"{skipped} cells are skipped here; `bench.py list` says which and why")
+            cells_skipped = f"{counted(skipped, 'cell')} {'is' if skipped == 1 else 'are'} skipped"
+            self.say(f"{cells_skipped} here; `bench.py list` says which and why")
         if self.console.is_terminal:
             self._bar = rich_progress.Progress(
                 rich_progress.BarColumn(),
@@ -113,7 +124,7 @@ class Progress:
         here = (len(cell.name) for cell in planned.cells if cell.why_not is None)
         self._wide = max((NARROWEST, *here))
         names = ", ".join(planned.suite.param_names)
-        self.console.print(f"[bold]{planned.key}[/bold] ({names})")
+        self.console.print(f"[bold]{shown(planned.key)}[/bold] ({shown(names)})")
         self._advance(0.0)
 
     def event(self, event: dict[str, Any]) -> None:
@@ -187,7 +198,7 @@ class Progress:
         quick: bool,
     ) -> None:
         """The summary table, what went wrong, and where everything lies."""
-        table = Table(title=f"How much each variable changes the step time on {machine}")
+        table = Table(title=f"How much each variable changes the step time on {shown(machine)}")
         for column in ("suite", "fastest", "slowest", *NUMBERS):
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
             least = NUMBERS.get(column)
@@ -198,7 +209,7 @@ class Progress:
             with_baseline = planned.baseline is not None
             compared[planned.name] = compared.get(planned.name, False) or with_baseline
         for ranked in _ranked(rows, compared):
-            table.add_row(*ranked)
+            table.add_row(*map(shown, ranked))
         self.console.print(table)
         for problem in summary.problems:
             self.say(f"problem: {problem}")

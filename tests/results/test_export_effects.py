@@ -34,7 +34,7 @@ def test_identical_cells_do_not_stand_above_the_noise(sweep):
 
 
 def test_a_suite_of_another_baseline_is_told_so(sweep):
-    other = {"SeqLen": USUAL.but(seq_len=512).identity}
+    other = {"SeqLen": (USUAL.but(seq_len=512).identity,)}
     found = rows_of(export(sweep.root, baselines=other), "SeqLen")
     assert found["512"]["effect"] == 1.0
     assert found["256"]["effect"] == pytest.approx(42 / 81, rel=0.1)

@@ -39,7 +39,7 @@ def clocks(project, why_not):
         "Frequency": USUAL.but(frequency_ghz="max"),
         "Governor": USUAL.but(governor="performance"),
     }
-    return {suite: experiment.identity for suite, experiment in names.items()}
+    return {suite: (experiment.identity,) for suite, experiment in names.items()}
 
 
 def test_suites_of_which_every_cell_is_skipped_have_a_table_and_no_rank(sweep):

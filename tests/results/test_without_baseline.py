@@ -37,7 +37,7 @@ def test_others_still_miss_theirs(project):
     project.suite("Preset", "preset", NAMES)
     project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
     project.save()
-    rows = export(project.root, baselines={"Preset": "abc"}).rows
+    rows = export(project.root, baselines={"Preset": ("abc",)}).rows
     assert rows[0]["reason"].endswith("no baseline cell to compare with")
 
 

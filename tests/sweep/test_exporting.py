@@ -10,9 +10,10 @@ def test_each_suite_has_the_identity_of_its_own_baseline():
     assert found.keys() == {planned.name for planned in suites}
     assert [name for name, identity in found.items() if identity is None] == ["Preset"]
     usual = Experiment()
-    assert found["SeqLen"] == found["Baseline"] == usual.identity
+    assert found["SeqLen"] == found["Baseline"] == (usual.identity,)
     by_name = {planned.name: planned for planned in suites}
     for name in ("LossChunk", "AttentionVariant", "KvHeads", "KernelFusion"):
-        assert found[name] != usual.identity
+        (identity,) = found[name]
+        assert identity != usual.identity
         as_run = {cell.experiment.identity for cell in by_name[name].cells}
-        assert found[name] in as_run  # with the steps that the cell really takes
+        assert identity in as_run  # with the steps that the cell really takes

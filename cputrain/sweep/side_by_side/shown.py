@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 from typing import Literal
 
-from rich.markup import escape
 from rich.table import Table
 
 from cputrain.report import engines
@@ -14,8 +13,9 @@ from cputrain.results import records
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
-from cputrain.sweep.progress import Progress, minutes, seconds
+from cputrain.sweep.progress import Progress, minutes, seconds, shown
 from cputrain.sweep.side_by_side.lineup import Turn
+from cputrain.wording import counted
 
 
 class Shown:
@@ -37,7 +37,7 @@ class Shown:
         where = dict.fromkeys(_where(cell.values) for block in blocks for cell in block.cells)
         self.progress.say(
             f"{machine}: {', '.join(names)}; each at {', '.join(where)}; {self.total} fresh "
-            f"workers in {rounds} round{'s' if rounds > 1 else ''}, their order by seed {seed}"
+            f"workers in {counted(rounds, 'round')}, their order by seed {seed}"
         )
 
     def turn(self, turn: Turn, worker: records.WorkerRecord, left_s: float) -> None:
@@ -65,13 +65,13 @@ class Shown:
         """The result: a table for each shape; below them why a row has no number."""
         self.progress.say(engines.opening(rows))
         for shape, mine in engines.shapes(rows):
-            table = Table(title=escape(shape), title_justify="left")
+            table = Table(title=shown(shape), title_justify="left")
             for name in engines.BRIEF:
                 justify: Literal["left", "right"] = "left" if name == "engine" else "right"
-                table.add_column(escape(name), justify=justify, no_wrap=True)
+                table.add_column(shown(name), justify=justify, no_wrap=True)
             for row in mine:
                 if row["status"] == "ok":
-                    table.add_row(*map(escape, engines.brief(row)))
+                    table.add_row(*map(shown, engines.brief(row)))
             self.progress.console.print(table)
         lost = [row for row in rows if row["status"] != "ok"]
         for why in dict.fromkeys((row["value"], row["status"], row["reason"]) for row in lost):
@@ -80,4 +80,4 @@ class Shown:
 
 def _where(values: tuple[object, ...]) -> str:
     shape, _, threads = values
-    return f"{shape} with {threads} thread{'s' if threads != 1 else ''}"
+    return f"{shape} with {counted(int(str(threads)), 'thread')}"
