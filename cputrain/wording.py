@@ -30,7 +30,7 @@ def one_line(text: object) -> str:
 def markdown(text: object) -> str:
     """Text for Markdown, in a table too: nothing in it is markup, a link or HTML."""
     plain = " ".join(one_line(text).split())
-    plain = re.sub(r"[\\`*|~$\[]", r"\\\g<0>", plain).replace("](", "]\\(")
+    plain = re.sub(r"[\\`*|~$\[\]]", r"\\\g<0>", plain).replace("](", "]\\(")
     plain = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", plain)  # within a word it is no markup
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 

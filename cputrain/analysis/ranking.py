@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -71,8 +72,9 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked:
     fastest = min(cells, key=_step_s)
     slowest = max(cells, key=_step_s)
     rows = [row for _, row in cells]
-    rates = [row["tokens_per_s"] for row in rows if row["tokens_per_s"]]
-    sizes = {round(row["tokens_per_s"] * row["step_s"]) for row in rows if row["tokens_per_s"]}
+    known_rates = [row for row in rows if _is_known(row["tokens_per_s"])]
+    rates = [row["tokens_per_s"] for row in known_rates]
+    sizes = {round(row["tokens_per_s"] * row["step_s"]) for row in known_rates}
     known = [row["above_noise"] for row in rows if row["above_noise"] is not None]
     return Ranked(
         suite=suite,
@@ -83,6 +85,10 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked:
         per_token=max(rates) / min(rates) if len(sizes) > 1 else None,
         above_noise=any(known) if known else None,
     )
+
+
+def _is_known(rate: float | None) -> bool:
+    return rate is not None and 0 < rate < math.inf
 
 
 def _step_s(cell: CellRow) -> float:
