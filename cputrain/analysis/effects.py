@@ -42,17 +42,17 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks, baselines: Baselines) -> 
         peaks: of the machine.
         baselines: by suite.
     """
-    found = [columns.row(cell, peaks) for cell in cells]
+    rows = [columns.row(cell, peaks) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
     replicated = {cells[i].workers[0]["session"] for i in measured if len(cells[i].workers) > 1}
     made = interval.estimates([_measured(cells[i], replicated) for i in measured])
     known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
     floors = noise_floor.floors(
-        (cell, row["step_s"]) for cell, row in zip(cells, found, strict=True) if row["step_s"]
+        (cell, row["step_s"]) for cell, row in zip(cells, rows, strict=True) if row["step_s"]
     )
     firsts = _baselines(cells, baselines)
     for index, estimate in known.items():
-        row = found[index]
+        row = rows[index]
         if estimate.interval:
             row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
         _say(row, estimate.reason)
@@ -63,7 +63,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks, baselines: Baselines) -> 
             if baselines.get(row["suite"], "") is not None:  # where there is to be one
                 _say(row, "no baseline cell to compare with")
             continue
-        row["effect"] = row["step_s"] / found[base]["step_s"]
+        row["effect"] = row["step_s"] / rows[base]["step_s"]
         if index == base:
             row |= {"effect_low": 1.0, "effect_high": 1.0}
             row["above_noise"] = None if noise is None else False
@@ -71,12 +71,12 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks, baselines: Baselines) -> 
         ratio = interval.effect(estimate, known[base])
         if ratio:
             row |= {"effect_low": ratio.low, "effect_high": ratio.high}
-        judged = not (is_disturbed(row) or is_disturbed(found[base]))
+        judged = not (is_disturbed(row) or is_disturbed(rows[base]))
         row["above_noise"] = noise_floor.is_above(ratio, noise) if judged else None
-        if row["session"] != found[base]["session"]:
+        if row["session"] != rows[base]["session"]:
             _say(row, "not of the baseline's session")
     identical = [(cells[i], known[i]) for i in measured if cells[i].suite == noise_floor.SUITE]
-    return Analysis(found, floors, noise_floor.pairs(identical))
+    return Analysis(rows, floors, noise_floor.pairs(identical))
 
 
 def _say(row: Row, words: str | None) -> None:
@@ -104,18 +104,18 @@ def _measured(cell: CellResult, replicated: set[str]) -> Measured:
 def _baselines(cells: Sequence[CellResult], given: Baselines) -> dict[tuple[str, str | None], int]:
     """Index of the baseline cell of each suite and engine: the first that ran its baseline."""
     usual = _usual(cells)
-    found: dict[tuple[str, str | None], int] = {}
+    firsts: dict[tuple[str, str | None], int] = {}
     for index, cell in enumerate(cells):
         wanted = given.get(cell.suite, usual) or ()
         if cell.ok and cell.workers and cell.workers[-1]["identity"] in wanted:
-            found.setdefault((cell.suite, by_engine.engine(cell)), index)
-    return found
+            firsts.setdefault((cell.suite, by_engine.engine(cell)), index)
+    return firsts
 
 
 def _usual(cells: Sequence[CellResult]) -> set[str]:
     """Identities of the experiment of all defaults, and of the same on each engine of the cells."""
-    found = {Experiment().identity}
+    identities = {Experiment().identity}
     for name in by_engine.engines(cells):
         with contextlib.suppress(ExperimentError):  # no engine of this version: no baseline of it
-            found.add(Experiment().but(engine=name).identity)
-    return found
+            identities.add(Experiment().but(engine=name).identity)
+    return identities

@@ -46,12 +46,12 @@ def lines(rows: Sequence[Row], note: Callable[[Row], str]) -> list[Line]:
     mine = [row for row in rows if row["suite"] == SUITE and row["value"] in PRESETS]
     if not any(row["mode"] for row in mine):
         return []
-    found = []
+    table = []
     for row in mine:
         figures = PRESETS[row["value"]].figures or (Figure(),)
         for figure in figures:
-            found.append(_line(row, figure, note(row) if figure is figures[0] else None))
-    return found
+            table.append(_line(row, figure, note(row) if figure is figures[0] else None))
+    return table
 
 
 def chosen() -> list[tuple[str, str]]:
