@@ -63,7 +63,7 @@ class Estimate:
 
 
 def estimates(measured: Sequence[Measured]) -> list[Estimate]:
-    """The step time of every cell of cell machine, in their order."""
+    """The step time of every cell of one machine, in their order."""
     spreads: dict[Hashable, dict[Hashable, Array] | None] = {}
     for number, pool in enumerate(dict.fromkeys(cell.pool for cell in measured)):
         groups: dict[Hashable, list[float]] = {}

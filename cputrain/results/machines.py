@@ -124,8 +124,8 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
             for kind, name in measurements.FIELDS.items():
                 given = content.get(name) or {}
                 rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
-                if bad := [rate for rate in rates[kind].values() if not 0 < rate < math.inf]:
-                    raise ValueError(f"{name} has {bad[0]}")
+                if not all(0 < rate < math.inf for rate in rates[kind].values()):
+                    raise ValueError(f"{name} has a rate that is no positive number")
             date = content.get("date")
         except (OSError, ValueError, TypeError, AttributeError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"

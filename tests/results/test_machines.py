@@ -80,10 +80,10 @@ def test_a_peak_that_is_no_rate_is_told_and_never_shown(sweep, peak):
     assert peak in path.read_text()
     summary = export(sweep.root)
     (problem,) = summary.problems
-    assert "fp32_matmul_flops has" in str(problem)
+    assert "fp32_matmul_flops has a rate that is no positive number" in str(problem)
     assert all(row["mfu"] is None for row in summary.rows)
     for written in (sweep.page(), (sweep.root / "result" / "results.csv").read_text()):
-        assert not re.search(r"\b(nan|inf)\b", written.split("## Files")[0], re.IGNORECASE)
+        assert not re.search(r"\b(nan|inf)\b", written, re.IGNORECASE)
 
 
 def test_one_core_is_no_plural():
