@@ -16,9 +16,11 @@ PARAMETER = "engine"
 
 
 def engine(cell: CellResult) -> str | None:
-    """The engine that its cell is of; None where that is no parameter beside the variable."""
+    """The engine of a cell; None where it is no parameter beside the variable, or not known."""
     place = _place(cell)
-    return None if place is None else str(cell.values[place])
+    if place is None or len(cell.values) != len(cell.param_names):
+        return None
+    return str(cell.values[place])
 
 
 def variable(cell: CellResult) -> str:

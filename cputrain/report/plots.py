@@ -96,7 +96,7 @@ class Picture:
     @property
     def has_engines(self) -> bool:
         """Whether the engine is a parameter beside the variable."""
-        return by_engine.engine(self.cells[0]) is not None
+        return bool(by_engine.engines(self.cells))
 
     @property
     def baseline_s(self) -> float | None:
@@ -115,7 +115,7 @@ class Picture:
     @property
     def is_numeric(self) -> bool:
         """Whether values are points on an axis: one variable, numbers, two of them at least."""
-        values = [by_engine.settings(cell) for cell in self.cells]
+        values = [by_engine.settings(cell) for cell in self.cells if cell.values]
         numbers = all(len(v) == 1 and type(v[0]) in (int, float) for v in values)
         return numbers and len({by_engine.settings(cell) for cell, _ in self.shown}) > 1
 
