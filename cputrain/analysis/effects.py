@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import interval, noise_floor
+from cputrain.analysis import by_engine, interval, noise_floor
+from cputrain.analysis.disturbed import is_disturbed
 from cputrain.analysis.interval import Estimate, Measured
 from cputrain.results import columns
 from cputrain.results.columns import Peaks, Row
@@ -14,11 +15,16 @@ from cputrain.results.rows import CellResult
 
 @dataclass(frozen=True)
 class Analysis:
-    """One machine's rows with intervals and effects; its noise floor, None without the A/A suite;
-    and the pairs of A/A cells."""
+    """What one machine's cells say together.
+
+    Attributes:
+        rows: one for each cell, with intervals and effects.
+        floors: noise floor by engine, None for a suite without engines; empty without A/A cells.
+        pairs: of A/A cells.
+    """
 
     rows: list[Row]
-    noise: float | None
+    floors: Mapping[str | None, float]
     pairs: noise_floor.Pairs
 
 
@@ -29,28 +35,30 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         cells: all of them.
         peaks: of the machine.
     """
-    found = [columns.row(cell, peaks) for cell in cells]
+    rows = [columns.row(cell, peaks) for cell in cells]
     measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
     replicated = {cells[i].workers[0].session for i in measured if len(cells[i].workers) > 1}
     made = interval.estimates([_measured(cells[i], replicated) for i in measured])
     known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
-    noise = noise_floor.floor(
-        [row["step_s"] for row in found if row["suite"] == noise_floor.SUITE and row["step_s"]]
+    floors = noise_floor.floors(
+        (cell, row["step_s"]) for cell, row in zip(cells, rows, strict=True) if row["step_s"]
     )
     places = {(cell.suite, cell.value): index for index, cell in enumerate(cells)}
     for index, estimate in known.items():
-        row = found[index]
+        row = rows[index]
         if estimate.interval:
             row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
         _say(row, estimate.reason)
         baseline = cells[index].key.baseline
         if baseline is None:
             continue
+        engine = by_engine.engine(cells[index])
+        noise = noise_floor.of_engine(floors, engine or row["engine"])
         base = places.get((cells[index].suite, baseline))
         if base is None or base not in known:
             _say(row, "no baseline cell to compare with")
             continue
-        row["effect"] = row["step_s"] / found[base]["step_s"]
+        row["effect"] = row["step_s"] / rows[base]["step_s"]
         if index == base:
             row |= {"effect_low": 1.0, "effect_high": 1.0}
             row["above_noise"] = None if noise is None else False
@@ -58,17 +66,12 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         ratio = interval.effect(estimate, known[base])
         if ratio:
             row |= {"effect_low": ratio.low, "effect_high": ratio.high}
-        # Half of the samples held up by other work: whatever stands out may be that.
-        judged = not any(_disturbed(one) for one in (row, found[base]))
+        judged = not (is_disturbed(row) or is_disturbed(rows[base]))
         row["above_noise"] = noise_floor.is_above(ratio, noise) if judged else None
-        if row["session"] != found[base]["session"]:
+        if row["session"] != rows[base]["session"]:
             _say(row, "not of the baseline's session")
-    identical = [known[i] for i in measured if cells[i].suite == noise_floor.SUITE]
-    return Analysis(found, noise, noise_floor.pairs(identical))
-
-
-def _disturbed(row: Row) -> bool:
-    return 2 * int(row["disturbed_samples"]) >= int(row["samples"])
+    identical = [(cells[i], known[i]) for i in measured if cells[i].suite == noise_floor.SUITE]
+    return Analysis(rows, floors, noise_floor.pairs(identical))
 
 
 def _say(row: Row, words: str | None) -> None:

@@ -68,18 +68,18 @@ class Estimate:
 def estimates(measured: Sequence[Measured]) -> list[Estimate]:
     """The step time of every cell of one machine, in their order."""
     spreads: dict[Hashable, dict[Hashable, Array] | None] = {}
-    for number, pool in enumerate(dict.fromkeys(one.pool for one in measured)):
+    for number, pool in enumerate(dict.fromkeys(cell.pool for cell in measured)):
         groups: dict[Hashable, list[float]] = {}
-        for one in measured:
-            if one.pool == pool:
-                groups.setdefault(one.like, []).extend(_log_medians(one))
+        for cell in measured:
+            if cell.pool == pool:
+                groups.setdefault(cell.like, []).extend(_log_medians(cell))
         spreads[pool] = spread.draw(groups, DRAWS, np.random.default_rng([SEED, number]))
-    found = []
-    for number, one in enumerate(measured):
-        by_group = spreads[one.pool]
+    made = []
+    for number, cell in enumerate(measured):
+        by_group = spreads[cell.pool]
         rng = np.random.default_rng([SEED, number, 1])
-        found.append(_estimate(one, None if by_group is None else by_group[one.like], rng))
-    return found
+        made.append(_estimate(cell, None if by_group is None else by_group[cell.like], rng))
+    return made
 
 
 def effect(cell: Estimate, baseline: Estimate) -> Interval | None:
@@ -89,16 +89,16 @@ def effect(cell: Estimate, baseline: Estimate) -> Interval | None:
     return _interval(cell.step_s / baseline.step_s, cell.logs - baseline.logs)
 
 
-def _log_medians(one: Measured) -> list[float]:
-    return [float(np.log(np.median(steps))) for steps in one.steps]
+def _log_medians(cell: Measured) -> list[float]:
+    return [float(np.log(np.median(steps))) for steps in cell.steps]
 
 
-def _estimate(one: Measured, sigma: Array | None, rng: np.random.Generator) -> Estimate:
-    medians = np.array([np.median(steps) for steps in one.steps])
-    step_s = float(np.median(medians)) if one.step_s is None else one.step_s
+def _estimate(cell: Measured, sigma: Array | None, rng: np.random.Generator) -> Estimate:
+    medians = np.array([np.median(steps) for steps in cell.steps])
+    step_s = float(np.median(medians)) if cell.step_s is None else cell.step_s
     if sigma is None:
         return Estimate(step_s, None, TOO_FEW)
-    within = np.stack([_within(np.asarray(steps), rng) for steps in one.steps])
+    within = np.stack([_within(np.asarray(steps), rng) for steps in cell.steps])
     # Workers' medians differ by their steps' noise too: it is not to be counted twice.
     between = np.sqrt(np.maximum(sigma**2 - within.var(axis=1).mean(), 0.0))
     moved = rng.standard_normal(within.shape) * between + within

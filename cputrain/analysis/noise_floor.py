@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from cputrain.analysis import interval
+from cputrain.analysis import by_engine, interval
 from cputrain.analysis.interval import Estimate, Interval
+from cputrain.results.rows import CellResult
 
 SUITE = "Baseline"
 """The A/A suite: the same experiment in every cell."""
+
+
+def floors(cells: Iterable[tuple[CellResult, float]]) -> dict[str | None, float]:
+    """By engine: `floor` of its A/A cells and their step times; engines that have one."""
+    times: dict[str | None, list[float]] = {}
+    for cell, step_s in cells:
+        if cell.suite == SUITE:
+            times.setdefault(by_engine.engine(cell), []).append(step_s)
+    known = {engine: floor(step_s) for engine, step_s in times.items()}
+    return {engine: noise for engine, noise in known.items() if noise is not None}
+
+
+def of_engine(floors: Mapping[str | None, float], engine: str | None) -> float | None:
+    """The floor for a cell of `engine`: its own, else the largest that is known."""
+    return floors.get(engine, max(floors.values(), default=None))
 
 
 def floor(step_s: Sequence[float]) -> float | None:
@@ -29,9 +45,13 @@ class Pairs:
     all: int
 
 
-def pairs(cells: Sequence[Estimate]) -> Pairs:
-    """Compare every two cells of the A/A suite; pairs without an interval do not count."""
-    effects = [interval.effect(one, other) for one, other in combinations(cells, 2)]
+def pairs(cells: Sequence[tuple[CellResult, Estimate]]) -> Pairs:
+    """Compare every two A/A cells of one engine; pairs without an interval do not count."""
+    effects = [
+        interval.effect(first, second)
+        for (cell, first), (other, second) in combinations(cells, 2)
+        if by_engine.engine(cell) == by_engine.engine(other)
+    ]
     known = [effect for effect in effects if effect is not None]
     return Pairs(sum(effect.high < 1 or effect.low > 1 for effect in known), len(known))
 

@@ -12,6 +12,7 @@ from cputrain.commands import arguments
 from cputrain.errors import RunError, UsageError
 from cputrain.machine.reading import MachineError
 from cputrain.sweep import stopping
+from cputrain.wording import one_line
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -154,17 +155,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(importlib.import_module(module).main(args))
     except (UsageError, MachineError) as error:
-        print(f"bench.py: {error}", file=sys.stderr)
+        print(f"bench.py: {one_line(error)}", file=sys.stderr)
         return 2
     except RunError as error:
-        print(f"bench.py: {error}", file=sys.stderr)
+        print(f"bench.py: {one_line(error)}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # `bench.py list | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"bench.py: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"bench.py: {one_line(where)}{error.strerror or one_line(error)}", file=sys.stderr)
         return 2 if isinstance(error, UNWRITABLE) else 1
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cputrain.machine import busy, cpu, memory, noise, optional, reading, surroundings
 from cputrain.machine.finding import Finding
+from cputrain.wording import counted
 
 CPU = "/sys/devices/system/cpu"
 
@@ -56,9 +57,10 @@ def _turbo(root: Path) -> Finding:
 def _smt(root: Path) -> Finding:
     whole = cpu.online(root)
     if len(whole.cpus) == whole.physical_cores:
-        return Finding("ok", f"SMT: none, {len(whole.cpus)} CPUs on as many cores")
+        return Finding("ok", f"SMT: none, {counted(len(whole.cpus), 'CPU')} on as many cores")
     what = (
-        f"SMT: {len(whole.cpus)} CPUs on {whole.physical_cores} cores; one thread per core is used"
+        f"SMT: {counted(len(whole.cpus), 'CPU')} on {counted(whole.physical_cores, 'core')}; "
+        "one thread per core is used"
     )
     return Finding("ok", what)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 
 from cputrain.sweep import exporting
-from cputrain.sweep.progress import plural
+from cputrain.wording import counted, one_line
 
 
 def main(args: argparse.Namespace) -> int:
-    """Export, and say what was written."""
+    """Export, and say what was written; 1 where nothing could be, though there was something."""
     summary = exporting.export()
     for problem in summary.problems:
-        print(f"problem: {problem}")
+        print(f"problem: {one_line(problem)}")
     machines = sorted({row["machine"] for row in summary.rows})
-    cells = plural(len(summary.rows), "cell")
-    print(f"{cells} of {plural(len(machines), 'machine')}: {', '.join(machines) or 'none'}")
+    cells = f"{counted(len(summary.rows), 'cell')} of {counted(len(machines), 'machine')}"
+    print(f"{cells}: {one_line(', '.join(machines)) or 'none'}")
     print("tables: result/README.md, result/results.csv, and one CSV for each suite")
-    return 0
+    return 1 if summary.problems and not summary.rows else 0

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from cputrain import paths
 from cputrain.run import stacks
 from cputrain.sweep.plan import Planned, PlannedCell, survey
+from cputrain.wording import counted
 
 
 def lines(suites: list[Planned]) -> list[str]:
@@ -40,8 +41,15 @@ def lines(suites: list[Planned]) -> list[str]:
     cells = [cell for planned in suites for cell in planned.cells]
     skipped = sum(cell.why_not is not None for cell in cells)
     with_flag = sum(cell.why_not is None and cell.stack == stacks.IPEX for cell in cells)
-    end = f"{len(suites)} suites, {len(cells)} cells, {skipped} of them are skipped here"
-    return [*found, f"{end}, {with_flag} run with --ipex only" if with_flag else end]
+    verb = "is" if skipped == 1 else "are"
+    end = f"{counted(len(suites), 'suite')}, {counted(len(cells), 'cell')}, "
+    end += f"{skipped} of them {verb} skipped here"
+    return [
+        *found,
+        f"{end}, {with_flag} {'runs' if with_flag == 1 else 'run'} with --ipex only"
+        if with_flag
+        else end,
+    ]
 
 
 def _own(planned: Planned, cell: PlannedCell) -> tuple[object, ...]:

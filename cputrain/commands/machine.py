@@ -19,6 +19,8 @@ from cputrain.machine import (
     reading,
     registry,
 )
+from cputrain.report import words
+from cputrain.wording import one_line
 
 WARM_S = 0.2
 """Seconds of computing before the clock is observed: an idle CPU's is low."""
@@ -81,18 +83,26 @@ def measured(content: dict[str, Any]) -> Rows:
     arrays = content.get("bandwidth_array_bytes", {})
     for threads, rate in content.get(bandwidth.FIELD, {}).items():
         size = f", 3 arrays of {arrays[threads] >> 20} MiB" if threads in arrays else ""
-        what = f"{rate / 1e9:.1f} GB/s, triad{size}"
+        what = f"{words.number(rate / 1e9, 1)} GB/s, triad{size}"
         rows.append((f"bandwidth_{threads}_threads", what))
     for kind, field in peak.FIELDS.items():
         rows += [
-            (f"peak_{threads}_threads", f"{rate / 1e9:.1f} {unit(kind)}, {kind} matrix product")
+            (
+                f"peak_{threads}_threads",
+                f"{words.number(rate / 1e9, 1)} {unit(kind)}, {kind} matrix product",
+            )
             for threads, rate in content.get(field, {}).items()
         ]
     for task, reason in content.get("reasons", {}).items():
         rows.append((task.replace(":", "_") + "_threads", f"unknown ({reason})"))
     if "clock_ghz" in content:
         ghz, reason = content["clock_ghz"], content.get("clock_ghz_reason")
-        rows.append(("clock_then", f"{ghz:.2f} GHz, {ESTIMATE}" if ghz else f"unknown ({reason})"))
+        rows.append(
+            (
+                "clock_then",
+                f"{words.number(ghz, 2)} GHz, {ESTIMATE}" if ghz else f"unknown ({reason})",
+            )
+        )
     if content.get("pinned") is False:
         rows.append(("pinned", "no: the threads could not be bound to cores while measuring"))
     rows += _stack(content.get("libraries", {}))
@@ -118,7 +128,7 @@ def _stack(libraries: dict[str, Any]) -> Rows:
 
 def _aligned(rows: Rows) -> list[str]:
     width = max(len(key) for key, _ in rows) + 2
-    return [f"{key:{width}}{value}" for key, value in rows]
+    return [f"{one_line(key):{width}}{one_line(value)}" for key, value in rows]
 
 
 def main(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from cputrain import wording
 from cputrain.report import words
 from cputrain.results.columns import Row
 from cputrain.run.names import AGAIN
@@ -30,7 +31,7 @@ def opening(rows: Sequence[Row]) -> str:
     if not ran:
         return "No engine gave a number."
     rounds, first = max(row["workers"] for row in ran), ran[0]
-    said = f"{rounds} round{'s' if rounds > 1 else ''} of fresh workers"
+    said = f"{wording.counted(rounds, 'round')} of fresh workers"
     said += f", in an order shuffled by seed {first['seed']}"
     said += f", at commit {first['commit'][:COMMIT_DIGITS]}" if first["commit"] else ""
     said += f", on {first['started'][:10]}" if first["started"] else ""
@@ -53,8 +54,7 @@ def texts(row: Row) -> tuple[str, ...]:
         _text(words.seconds, shown["first_step_s"]),
         _text(words.seconds, shown["import_s"]),
         _text(words.size, shown["peak_rss_bytes"]),
-        _text(words.number, shown["gflop_per_s"])
-        + (f" ({words.percent(shown['mfu'])})" if shown["mfu"] else ""),
+        "" if shown["gflop_per_s"] is None else words.rate(shown["gflop_per_s"], shown["mfu"]),
         _text(words.number, shown["tokens_per_s"]),
         _note(row),
     )
@@ -76,11 +76,13 @@ def brief(row: Row) -> tuple[str, ...]:
 
 def markdown(row: Row) -> list[str]:
     """The same for a Markdown table; a ratio beyond the run's noise is bold."""
-    found = [words.cell(text) for text in texts(row)]
+    cells = list(texts(row))
+    for name in ("engine", "note"):  # all others are numbers
+        cells[HEAD.index(name)] = wording.markdown(cells[HEAD.index(name)])
     if row["above_noise"]:
         place = HEAD.index("over torch [99 %]")
-        found[place] = f"**{found[place]}**"
-    return found
+        cells[place] = f"**{cells[place]}**"
+    return cells
 
 
 def _ratio(row: Row) -> str:
@@ -100,5 +102,6 @@ def _note(row: Row) -> str:
         reason = reason[: LONGEST_REASON - 3] + "..."
     said = [reason if row["status"] == "ok" else f"{row['status']}: {reason}"]
     if row["status"] == "ok" and row["disturbed_samples"]:
-        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
+        samples = wording.counted(row["samples"], "sample")
+        said.append(f"{row['disturbed_samples']} of {samples} disturbed")
     return "; ".join(filter(None, said))

@@ -46,11 +46,11 @@ def export(root: Path) -> Summary:
         peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
         problems += low
         said = analyse(cells, peaks)
-        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.noise)
+        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.floors)
         beside, broken = engines.read(result, name)
         problems += broken
         pages.append(
-            MachinePage(machine, said.rows, cells, said.noise, said.pairs, drawn, known, beside)
+            MachinePage(machine, said.rows, cells, said.floors, said.pairs, drawn, known, beside)
         )
         files += drawn.values()
     every = [row for one in pages for row in one.rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cputrain import wording
 from cputrain.experiment import Experiment
 from cputrain.report import words
 from cputrain.results.columns import Row
@@ -22,7 +23,12 @@ def _parameters(row: Row) -> str:
 
 
 def _clock(row: Row) -> str:
-    return f"clock about {row['clock_ghz']:.2f} GHz"
+    return f"clock about {words.number(row['clock_ghz'], 2)} GHz"
+
+
+def _switches(row: Row) -> str:
+    switches = words.amount(row["voluntary_switches_per_step"], "voluntary switch", "es")
+    return f"{switches} per step"
 
 
 def _huge(row: Row) -> str:
@@ -49,21 +55,17 @@ SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
     "optimizer": (
         "optimizer_state_bytes",
         lambda row: (
-            f"{row['optimizer_state_bytes'] / row['n_params']:.2g} bytes of state per parameter"
+            words.amount(row["optimizer_state_bytes"] / row["n_params"], "byte")
+            + " of state per parameter"
         ),
     ),
     "model_size": ("n_params", _parameters),
     "architecture": ("n_params", _parameters),
     "allocator": (
         "minor_faults_per_step",
-        lambda row: f"{words.count(row['minor_faults_per_step'])} page faults per step",
+        lambda row: f"{words.amount(row['minor_faults_per_step'], 'page fault')} per step",
     ),
-    "wait_policy": (
-        "voluntary_switches_per_step",
-        lambda row: (
-            f"{words.count(row['voluntary_switches_per_step'])} voluntary switches per step"
-        ),
-    ),
+    "wait_policy": ("voluntary_switches_per_step", _switches),
     **dict.fromkeys(("frequency_ghz", "governor", "turbo"), ("clock_ghz", _clock)),
     "huge_pages": ("anon_huge_bytes", _huge),
     "matmul_backend": ("engine", _other_engine),
@@ -98,7 +100,8 @@ def note(row: Row, varied: str = "") -> str:
     if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
         said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
     if row["disturbed_samples"]:
-        said.append(f"{row['disturbed_samples']} of {row['samples']} samples disturbed")
+        samples = wording.counted(row["samples"], "sample")
+        said.append(f"{row['disturbed_samples']} of {samples} disturbed")
     if row["mode"] == "quick":
         said.append("quick")
-    return words.cell("; ".join(filter(None, said)))
+    return wording.markdown("; ".join(filter(None, said)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from cputrain import wording
 from cputrain.experiment.presets import PRESETS, Preset
 from cputrain.experiment.published import Figure, Range
 from cputrain.model.shapes import n_params
@@ -45,12 +46,12 @@ def lines(rows: Sequence[Row], note: Callable[[Row], str]) -> list[Line]:
     mine = [row for row in rows if row["suite"] == SUITE and row["value"] in PRESETS]
     if not any(row["mode"] for row in mine):
         return []
-    found = []
+    table = []
     for row in mine:
         figures = PRESETS[row["value"]].figures or (Figure(),)
         for figure in figures:
-            found.append(_line(row, figure, note(row) if figure is figures[0] else None))
-    return found
+            table.append(_line(row, figure, note(row) if figure is figures[0] else None))
+    return table
 
 
 def chosen() -> list[tuple[str, str]]:
@@ -63,7 +64,7 @@ def _line(row: Row, figure: Figure, note: str | None) -> Line:
     name, is_first = row["value"], note is not None
     preset = PRESETS[name]
     ran = is_first and row["status"] == "ok"
-    said = [note or "", words.cell(figure.how)]
+    said = [note or "", wording.markdown(figure.how)]
     return Line(
         preset=name if is_first else "",
         objective=preset.experiment.training.objective if is_first else "",
@@ -74,7 +75,7 @@ def _line(row: Row, figure: Figure, note: str | None) -> Line:
         tokens=words.number(row["tokens_per_s"]) if ran and row["tokens_per_s"] else "",
         rate=_rate(row) if ran else "",
         memory=words.size(row["peak_rss_bytes"]) if ran and row["peak_rss_bytes"] else "",
-        hardware=words.cell(figure.hardware or "not named"),
+        hardware=wording.markdown(figure.hardware or "not named"),
         note="; ".join(filter(None, said)),
     )
 
@@ -92,10 +93,7 @@ def _step(row: Row) -> str:
 
 
 def _rate(row: Row) -> str:
-    if not row["gflop_per_s"]:
-        return ""
-    share = f" ({words.percent(row['mfu'])})" if row["mfu"] else ""
-    return words.number(row["gflop_per_s"]) + share
+    return words.rate(row["gflop_per_s"], row["mfu"]) if row["gflop_per_s"] else ""
 
 
 def _published(figure: Figure) -> str:

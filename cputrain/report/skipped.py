@@ -5,40 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from cputrain.analysis import by_engine
 from cputrain.results.columns import Row
+from cputrain.results.rows import CellResult
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
-def general(row: Row) -> str:
-    """The reason without the row's own value, or with n for it where that is a number."""
-    value = row["value"]
+def general(cell: CellResult, row: Row) -> str:
+    """The reason without the cell's own value, or with n for it where that is a number."""
+    value = by_engine.setting(cell)
     reason = (row["reason"] or "").removesuffix(f", not {value}")
     if not NUMBER.fullmatch(value):
         return str(reason)
     return re.sub(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", "n", reason)
 
 
-def by_reason(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def by_reason(cells: Sequence[tuple[CellResult, Row]]) -> list[tuple[str, str]]:
     """Skipped cells and why: "CoreCount (3, 4)", or "Governor" where that goes for all of it.
 
     Args:
-        rows: of one machine.
+        cells: of one machine, with their rows.
     """
-    cells: dict[str, list[str]] = {}
-    found: dict[str, dict[str, list[str]]] = {}
-    for row in rows:
-        cells.setdefault(row["suite"], []).append(row["value"])
+    whole: dict[str, list[str]] = {}
+    skipped: dict[str, dict[str, list[str]]] = {}
+    for cell, row in cells:
+        name = " on ".join(filter(None, (cell.suite, by_engine.engine(cell))))
+        value = by_engine.setting(cell)
+        whole.setdefault(name, []).append(value)
         if row["status"] == "skipped":
-            suites = found.setdefault(general(row), {})
-            suites.setdefault(row["suite"], []).append(row["value"])
+            skipped.setdefault(general(cell, row), {}).setdefault(name, []).append(value)
     return [
         (
             ", ".join(
-                suite if values == cells[suite] else f"{suite} ({', '.join(values)})"
-                for suite, values in suites.items()
+                name if values == whole[name] else f"{name} ({', '.join(values)})"
+                for name, values in names.items()
             ),
             reason,
         )
-        for reason, suites in found.items()
+        for reason, names in skipped.items()
     ]

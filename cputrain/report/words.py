@@ -1,15 +1,26 @@
-"""Numbers for people: three significant digits, the unit that fits, thousands set apart."""
+"""Numbers for people: three significant digits, the unit that fits, thousands set apart.
+
+What is no number (None, NaN, infinity) is unknown, and is said so.
+"""
 
 from __future__ import annotations
 
 import math
 
+UNKNOWN = "unknown"
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
+def is_known(value: float | None) -> bool:
+    """Whether it is a number at all."""
+    return value is not None and math.isfinite(value)
+
+
 def number(value: float, decimals: int | None = None) -> str:
     """Three significant digits, or as many decimals as said; 12345 is "12 300"."""
+    if not is_known(value):
+        return UNKNOWN
     if decimals is None:
         decimals = _decimals(value)
     return f"{round(value, decimals):,.{max(decimals, 0)}f}".replace(",", " ")
@@ -17,6 +28,8 @@ def number(value: float, decimals: int | None = None) -> str:
 
 def count(value: float) -> str:
     """How many: three significant digits, no more than one decimal: "1 230", "0.3", "0"."""
+    if not is_known(value):
+        return UNKNOWN
     return number(value, min(_decimals(value), 1)).removesuffix(".0")
 
 
@@ -30,27 +43,44 @@ def step_interval(value: float, low: float | None, high: float | None) -> str:
 
     "42.1 ms [41.6, 42.7]"; without an interval "42.1 ms".
     """
+    if not is_known(value):
+        return UNKNOWN
     size, unit = _unit(value)
     decimals = _decimals(value / size)
     text = f"{number(value / size, decimals)} {unit}"
-    if low is None or high is None:
-        return text
-    return text + _interval(value / size, low / size, high / size, decimals)
+    return text + _interval(value, low, high, decimals, size)
 
 
 def ratio(value: float, low: float | None = None, high: float | None = None) -> str:
     """A ratio with its interval: "1.53x [1.50, 1.57]"; near 1 to three decimals."""
+    if not is_known(value):
+        return UNKNOWN
     decimals = 3 if 0.9 < value < 1.1 else _decimals(value)
-    text = f"{number(value, decimals)}x"
-    if low is None or high is None:
-        return text
-    return text + _interval(value, low, high, decimals)
+    return f"{number(value, decimals)}x" + _interval(value, low, high, decimals)
 
 
-def _interval(value: float, low: float, high: float, decimals: int) -> str:
-    """ " [1.50, 1.57]", no finer than the value; a bound far above it to its own three digits."""
-    upper = _decimals(high) if high > 10 * value else decimals
-    return f" [{number(low, decimals)}, {number(high, upper)}]"
+def _interval(
+    value: float, low: float | None, high: float | None, decimals: int, size: float = 1.0
+) -> str:
+    """ " [1.50, 1.57]", no finer than the value; a bound far above it to its own three digits.
+
+    Nothing where a bound is unknown.
+    """
+    if low is None or high is None or not (is_known(low) and is_known(high)):
+        return ""
+    upper = _decimals(high / size) if high > 10 * value else decimals
+    return f" [{number(low / size, decimals)}, {number(high / size, upper)}]"
+
+
+def rate(value: float, share: float | None = None) -> str:
+    """A rate with its share of the most that was measured: "97.3 (81 %)"."""
+    return number(value) + (f" ({percent(share)})" if share and is_known(share) else "")
+
+
+def amount(value: float, noun: str, ending: str = "s") -> str:
+    """A count and what is counted: "1 page fault", "2 350 page faults"."""
+    text = count(value)
+    return f"{text} {noun}" if text == "1" else f"{text} {noun}{ending}"
 
 
 def tick(value: float) -> str:
@@ -63,26 +93,24 @@ def tick(value: float) -> str:
 
 def duration(value: float) -> str:
     """A run's time, to two or three digits: "42 s", "7.5 min", "1.9 h"."""
+    if not is_known(value):
+        return UNKNOWN
     size, unit = next((t for t in TIMES if value >= 2 * t[0]), TIMES[-1])
     return f"{value / size:.1f} {unit}" if value / size < 9.95 else f"{value / size:.0f} {unit}"
 
 
 def size(value: float) -> str:
     """Bytes: "812 MiB", "1.93 GiB"."""
+    if not is_known(value):
+        return UNKNOWN
     return f"{number(value / 2**30)} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
 
 
 def percent(value: float) -> str:
     """ "1.3 %"."""
+    if not is_known(value):
+        return UNKNOWN
     return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
-
-
-def cell(text: object) -> str:
-    """Text that may stand in a Markdown table: one line, nothing that the table or HTML takes."""
-    plain = " ".join(str(text).split())
-    for special in "\\`*|<>":
-        plain = plain.replace(special, f"\\{special}")
-    return plain
 
 
 def _unit(value: float) -> tuple[float, str]:

@@ -51,7 +51,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
     Raises:
         OSError: it cannot be written, and is as it was before.
     """
-    write_bytes(path, tables.as_csv(pl.DataFrame(rows, schema=SCHEMA, orient="row")))
+    write_bytes(path, tables.as_csv(tables.frame(rows, SCHEMA)))
 
 
 def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:

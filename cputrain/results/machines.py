@@ -51,14 +51,19 @@ class MachineFacts:
         """CPU, cores, memory, system: what is known of them, in one line."""
         get = self.facts.get
         cpus, cores = get("num_cpu"), get("cores")
-        count = f"{cores} cores" if cores else None
+        count = _counted(cores, "core") if cores else None
         if cpus and cpus != cores:
-            count = f"{count}, {cpus} CPUs" if count else f"{cpus} CPUs"
+            count = f"{count}, {_counted(cpus, 'CPU')}" if count else _counted(cpus, "CPU")
         memory = get("memory")
         if not memory and str(get("ram", "")).isdecimal():
             memory = f"{int(get('ram')) / 2**30:.1f} GiB"  # type: ignore[arg-type]
         known = [get("cpu"), count, memory and f"{memory} of memory", get("arch"), get("os")]
         return ", ".join(str(word) for word in known if word) or "nothing is recorded about it"
+
+
+def _counted(count: object, noun: str) -> str:
+    """`count` is a fact as it was recorded: text, perhaps no number."""
+    return f"{count} {noun}" if str(count) == "1" else f"{count} {noun}s"
 
 
 def believable(
@@ -114,7 +119,7 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
                 given = content.get(name) or {}
                 rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
                 if not all(0 < rate < math.inf for rate in rates[kind].values()):
-                    raise ValueError(f"{name} has a rate that cannot be")
+                    raise ValueError(f"{name} has a rate that is no positive number")
             date = content.get("date")
         except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"

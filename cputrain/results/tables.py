@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from cputrain import wording
 from cputrain.atomic import write_bytes
 from cputrain.errors import RunError
 from cputrain.results import asvfiles
@@ -18,9 +21,19 @@ DIGITS = 6
 """Significant digits of a number in a CSV; Parquet has them all."""
 
 
-def frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """Rows as a data frame with every column and its type, also where all of it is unknown."""
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+def frame(rows: Sequence[Row], schema: Mapping[str, pl.DataType] = SCHEMA) -> pl.DataFrame:
+    """Rows as a data frame with every column and its type, also where all of it is unknown.
+
+    Text is made safe for a spreadsheet; a number that is none (NaN, infinity) is unknown.
+    """
+    plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    return pl.DataFrame(plain, schema=schema, orient="row")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return wording.spreadsheet(value) if isinstance(value, str) else value
 
 
 def without_records(root: Path, measured: Iterable[str]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cputrain.sweep import plan
+from cputrain.wording import counted, one_line
 
 if TYPE_CHECKING:
     from cputrain.report.export import Summary
@@ -24,8 +26,15 @@ NUMBERS = {"ratio": 6, "ok": 3, "failed": 6, "skipped": 7}
 """Columns of numbers in the closing table and their width at least: a terminal cuts off names."""
 
 
+def shown(text: object) -> str:
+    """Text for the console: neither its own markup nor the terminal's is obeyed."""
+    return escape(one_line(text))
+
+
 def seconds(value: float) -> str:
     """A step time for people: 42.1 ms, 1.53 s."""
+    if not math.isfinite(value):
+        return "unknown"
     if value < 1:
         return f"{value * 1e3:.3g} ms" if value < 0.9995 else "1.00 s"
     return f"{value:.3g} s" if value < 1000 else f"{value:.0f} s"
@@ -36,11 +45,6 @@ def minutes(value: float) -> str:
     if value < 90:
         return f"{value:.0f} s"
     return f"{value / 60:.0f} min" if value < 90 * 60 else f"{value / 3600:.1f} h"
-
-
-def plural(count: int, thing: str) -> str:
-    """A count of things for people: 1 suite, 2 suites."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 class Progress:
@@ -70,7 +74,7 @@ class Progress:
     def say(self, line: str) -> None:
         """Print one line."""
         if line:
-            self.console.print(escape(line))
+            self.console.print(shown(line))
 
     def begin(
         self,
@@ -89,8 +93,8 @@ class Progress:
         takes = self._total_s + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(
-            f"{machine}: {plural(len({p.name for p in suites}), 'suite')}, "
-            f"{plural(len(here), 'cell')}, {plural(workers, 'fresh worker')}, "
+            f"{machine}: {counted(len({p.name for p in suites}), 'suite')}, "
+            f"{counted(len(here), 'cell')}, {counted(workers, 'fresh worker')}, "
             f"about {minutes(takes)} ({how})"
         )
         reasons: dict[str, list[str]] = {}
@@ -100,9 +104,8 @@ class Progress:
                     reasons.setdefault(cell.why_not, []).append(f"{planned.name} {cell.name}")
         if reasons:
             skipped = sum(map(len, reasons.values()))
-            are = "is" if skipped == 1 else "are"
-            which = f"{plural(skipped, 'cell')} {are} skipped here"
-            self.say(f"{which}; `bench.py list` says which and why")
+            cells_skipped = f"{counted(skipped, 'cell')} {'is' if skipped == 1 else 'are'} skipped"
+            self.say(f"{cells_skipped} here; `bench.py list` says which and why")
         if self.console.is_terminal:
             self._bar = rich_progress.Progress(
                 rich_progress.BarColumn(),
@@ -122,7 +125,7 @@ class Progress:
         here = (len(cell.name) for cell in planned.cells if cell.why_not is None)
         self._wide = max((NARROWEST, *here))
         names = ", ".join(planned.suite.param_names)
-        self.console.print(f"[bold]{planned.key}[/bold] ({names})")
+        self.console.print(f"[bold]{shown(planned.key)}[/bold] ({shown(names)})")
         self._advance(0.0)
 
     def event(self, event: dict[str, Any]) -> None:
@@ -207,18 +210,19 @@ class Progress:
         quick: bool,
     ) -> None:
         """The summary table, what went wrong, and where everything lies."""
-        table = Table(title=f"How much each variable changes the step time on {machine}")
+        table = Table(title=f"How much each variable changes the step time on {shown(machine)}")
         for column in ("suite", "fastest", "slowest", *NUMBERS):
             justify: Literal["left", "right"] = "left" if column == "suite" else "right"
             least = NUMBERS.get(column)
             table.add_column(column, justify=justify, no_wrap=True, min_width=least)
         rows = [row for row in summary.rows if row["machine"] == machine]
-        compared: dict[str, bool] = {}
+        lines: dict[tuple[str, str | None], bool] = {}
         for planned in suites:  # one of them may be there for each environment
-            with_baseline = planned.baseline is not None
-            compared[planned.name] = compared.get(planned.name, False) or with_baseline
-        for ranked in _ranked(rows, compared):
-            table.add_row(*ranked)
+            for cell in planned.cells:
+                key = planned.name, cell.engine if planned.suite.engines else None
+                lines[key] = lines.get(key, False) or cell.baseline is not None
+        for ranked in _ranked(rows, lines):
+            table.add_row(*map(shown, ranked))
         self.console.print(table)
         for problem in summary.problems:
             self.say(f"problem: {problem}")
@@ -255,29 +259,35 @@ class Progress:
 
 def _is_settled(row: dict[str, Any]) -> bool:
     """Whether a row has its number, or says why this machine cannot run it."""
-    unable = row["status"] == "skipped" and not (row["reason"] or "").startswith(NOT_RUN)
-    return unable or row["status"] == "ok"
+    return row["status"] in ("ok", "skipped")
 
 
-NOT_RUN = "not run"
-"""How the reason of a cell begins that has not run, or not to its end."""
+def _ranked(
+    rows: list[dict[str, Any]], lines: dict[tuple[str, str | None], bool]
+) -> list[list[str]]:
+    """A line for each suite, and for each engine that it has; those without a baseline come last.
 
-
-def _ranked(rows: list[dict[str, Any]], suites: dict[str, bool]) -> list[list[str]]:
-    """A line for each suite; those whose values are no variations of one baseline come last."""
+    Args:
+        rows: of this machine.
+        lines: suite and engine, None where that is no parameter; whether there is a baseline.
+    """
     ranked = []
-    for suite, compared in suites.items():
-        mine = [row for row in rows if row["suite"] == suite]
+    for (suite, engine), compared in lines.items():
+        mine = [r for r in rows if r["suite"] == suite and engine in (None, r["engine"])]
         ok = sorted((r for r in mine if r["status"] == "ok"), key=lambda r: float(r["step_s"]))
-        skipped = sum(row["status"] == "skipped" and row["reason"] != NOT_RUN for row in mine)
+        skipped = sum(row["status"] == "skipped" for row in mine)
         failed = sum(row["status"] not in ("ok", "skipped") for row in mine)
         numbers = [str(len(ok)), str(failed), str(skipped)]
+        name = suite if engine is None else f"{suite}, {engine}"
         if not ok:
-            ranked.append((0.0, [suite, "-", "-", "-", *numbers]))
+            ranked.append((0.0, [name, "-", "-", "-", *numbers]))
             continue
-        ends = [f"{row['value']}: {seconds(row['step_s'])}" for row in (ok[0], ok[-1])]
+        values = (row["value"].removesuffix(f"-{engine}") for row in (ok[0], ok[-1]))
+        ends = [
+            f"{v}: {seconds(r['step_s'])}" for v, r in zip(values, (ok[0], ok[-1]), strict=True)
+        ]
         ratio = ok[-1]["step_s"] / ok[0]["step_s"]
         decimals = 2 if ratio < 10 else 1 if ratio < 100 else 0
-        line = [suite, *ends, f"{ratio:.{decimals}f}x" if compared else "-", *numbers]
+        line = [name, *ends, f"{ratio:.{decimals}f}x" if compared else "-", *numbers]
         ranked.append((ratio if compared else 0.0, line))
     return [cells for _, cells in sorted(ranked, key=lambda pair: -pair[0])]

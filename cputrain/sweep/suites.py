@@ -18,8 +18,9 @@ from cputrain.run.session import Session
 from cputrain.sweep import asvenv, environments, exporting, plan, safekeeping, time_limit
 from cputrain.sweep.checkpoint import Checkpoint, wanted
 from cputrain.sweep.durations import Durations
-from cputrain.sweep.progress import Progress, plural
+from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
+from cputrain.wording import counted
 
 PATIENCE_S = 0.5
 DONE = (0, 2)
@@ -102,7 +103,7 @@ class Sweep:
             are = "is" if len(suites) == 1 else "are"
             self.progress.say(
                 f"going on where the last run stopped: {len(done)} of "
-                f"{plural(len(suites), 'suite')} {are} done (--fresh starts over)"
+                f"{counted(len(suites), 'suite')} {are} done (--fresh starts over)"
             )
         self.promise = Promise(todo)
         self.progress.say(self.promise.line() or "")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cputrain.analysis.interval import Estimate, Interval
-from cputrain.analysis.noise_floor import Pairs, floor, is_above, pairs
+from cputrain.analysis.noise_floor import Pairs, floor, floors, is_above, of_engine, pairs
+from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
 
@@ -39,9 +40,30 @@ def estimate(step_s, low, high):
     return Estimate(step_s, Interval(step_s, low, high), logs=logs)
 
 
+def cell(engine=None, suite="Baseline"):
+    values = ("A",) if engine is None else ("A", engine)
+    names = ("copy",) if engine is None else ("copy", "engine")
+    return CellResult("here", suite, "-".join(values), values, names, "full", "ok", None, 1.0)
+
+
 def test_pairs_of_identical_cells_that_the_interval_tells_apart_are_counted():
-    near = [estimate(1.0, 0.9, 1.1), estimate(1.02, 0.92, 1.12)]
-    far = estimate(2.0, 1.99, 2.01)
+    near = [(cell(), estimate(1.0, 0.9, 1.1)), (cell(), estimate(1.02, 0.92, 1.12))]
+    far = cell(), estimate(2.0, 1.99, 2.01)
     assert pairs(near) == Pairs(different=0, all=1)
     assert pairs([*near, far]) == Pairs(different=2, all=3)
-    assert pairs([*near, Estimate(1.0, None)]) == Pairs(different=0, all=1)
+    assert pairs([*near, (cell(), Estimate(1.0, None))]) == Pairs(different=0, all=1)
+
+
+def test_cells_of_two_engines_are_no_pair():
+    torch = [(cell("torch"), estimate(1.0, 0.99, 1.01)), (cell("torch"), estimate(1.0, 0.99, 1.01))]
+    jax = cell("jax"), estimate(2.0, 1.99, 2.01)
+    assert pairs([*torch, jax]) == Pairs(different=0, all=1)
+
+
+def test_each_engine_has_its_own_floor_and_others_the_largest():
+    times = [(cell("torch"), 1.0), (cell("torch"), 1.02), (cell("jax"), 2.0), (cell("jax"), 2.2)]
+    known = floors([*times, (cell("native"), 5.0), (cell("torch", "SeqLen"), 9.0)])
+    assert known == {"torch": pytest.approx(0.02), "jax": pytest.approx(0.1)}
+    assert of_engine(known, "torch") == known["torch"]
+    assert of_engine(known, "native") == of_engine(known, None) == known["jax"]
+    assert of_engine({}, "torch") is None

@@ -1,6 +1,9 @@
 """What the `machine` verb prints."""
 
 import argparse
+import json
+import math
+import re
 
 import pytest
 
@@ -90,3 +93,18 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     (folder / "machine.json").write_text("[")
     with pytest.raises(MachineError, match="damaged"):
         machine.other_lines("laptop", tmp_path)
+
+
+def test_another_machine_s_facts_are_shown_and_not_obeyed(tmp_path):
+    folder = tmp_path / "asv" / "laptop"
+    folder.mkdir(parents=True)
+    facts_there = {"cpu": "\x1b]0;title\x07\x1b[2J", "os": "Linux\nmachine  other", "\x1b[2J": "x"}
+    (folder / "machine.json").write_text(json.dumps(facts_there))
+    bad = {"fp32_matmul_flops": {"1": math.nan, "2": math.inf}, "clock_ghz": math.nan}
+    path = tmp_path / "laptop" / "machine.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(MEASURED | bad))
+    lines = machine.other_lines("laptop", tmp_path)
+    assert not any(re.search("[\x00-\x1f\x7f]", line) for line in lines)
+    assert not any(re.search(r"\b(nan|inf)\b", line) for line in lines)
+    assert sum("unknown GFLOP/s" in line for line in lines) == 2

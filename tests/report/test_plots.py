@@ -1,11 +1,13 @@
 """The plots: what they show, on which axes, and that they are the same every time."""
 
+import itertools
 import xml.etree.ElementTree as ElementTree
 
+import matplotlib as mpl
 import pytest
 
 from cputrain.record.cell import CellKey
-from cputrain.report import plots
+from cputrain.report import plots, ticks
 from cputrain.report.plots import Picture
 from cputrain.results import columns
 from cputrain.results.rows import CellResult
@@ -33,8 +35,80 @@ def picture(times, noise=0.02, base=None):
     return Picture(rows, cells, noise)
 
 
+def by_engine(times, base, field="seq_len"):
+    """A suite's picture from {(value, engine): step_s}; `base` is the baseline's value."""
+    cells, rows = [], []
+    for (value, engine), step_s in times.items():
+        names = (field, "engine")
+        values, name = (value, engine), f"{value}-{engine}"
+        cells.append(CellResult("here", "S", name, values, names, "full", "ok", None, step_s))
+        ratio = step_s / times[base, engine]
+        row = dict.fromkeys(columns.SCHEMA) | {"status": "ok", "step_s": step_s}
+        rows.append(row | {"effect": ratio, "effect_low": ratio, "effect_high": ratio})
+    return Picture(rows, cells, 0.02)
+
+
+def overlapping(drawn):
+    """Pairs of labels of one axis, and of annotations, that lie on one another."""
+    with mpl.rc_context(plots.STYLE):
+        whole = plots.figure(drawn)
+        whole.canvas.draw()
+        axes = whole.axes[0]
+        groups = [
+            [tick.label1 for tick in ticks.ticks(axes.xaxis)],
+            [tick.label1 for tick in ticks.ticks(axes.yaxis)],
+            axes.texts,
+        ]
+        assert groups[0] and groups[1]
+        boxes = [[text.get_window_extent() for text in group] for group in groups]
+    return [(a, b) for group in boxes for a, b in itertools.combinations(group, 2) if a.overlaps(b)]
+
+
 def axes_of(drawn):
     return plots.figure(drawn).axes[0]
+
+
+@pytest.mark.parametrize("widest", [1.01, 1.4, 3.0, 7.9, 9.0, 60.0, 5000.0])
+@pytest.mark.parametrize("name", ["eager", "a_value_with_a_name_as_long_as_names_may_be"])
+def test_labels_of_times_stand_apart(widest, name):
+    for fastest in (3e-5, 0.0131, 0.9):
+        slowest = fastest * widest
+        assert overlapping(picture({"a": fastest, name: slowest, "b": slowest}, base="a")) == []
+        assert overlapping(picture({1: fastest, 2: slowest, 4: slowest}, base=1)) == []
+
+
+@pytest.mark.parametrize(
+    "values", [(0, 1, 2, 4, 8, 16, 1000), (128, 256, 257, 258, 2048), (0.1, 0.11, 100000, 100001)]
+)
+def test_labels_of_values_stand_apart(values):
+    assert overlapping(picture({v: 0.01 * (i + 1) for i, v in enumerate(values)})) == []
+
+
+ENGINES = {"torch": 1.0, "jax": 2.0, "native": 1.05}
+
+
+@pytest.mark.parametrize("values", [(128, 256, 512, 1024), ("gelu", "relu", "swiglu", "silu")])
+def test_each_engine_has_a_line_and_a_legend(values):
+    times = {
+        (v, name): 0.02 * (i + 1) * factor
+        for i, v in enumerate(values)
+        for name, factor in ENGINES.items()
+    }
+    drawn = by_engine(times, values[1])
+    axes = axes_of(drawn)
+    shown = axes.get_legend()
+    assert [text.get_text() for text in shown.get_texts()] == list(ENGINES)
+    assert len({handle.get_color() for handle in shown.legend_handles}) == 3
+    labels = axes.get_xticklabels() if drawn.is_numeric else axes.get_yticklabels()
+    assert [label.get_text() for label in labels] == [str(value) for value in values]
+    assert overlapping(drawn) == []
+
+
+def test_a_line_is_of_one_engine():
+    axes = axes_of(by_engine({(v, e): v / 1e4 * f for v in (1, 2) for e, f in ENGINES.items()}, 1))
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert lines["jax"] == [2e-4, 4e-4] and lines["torch"] == [1e-4, 2e-4]
+    assert axes.get_xlabel() == "seq_len"
 
 
 @pytest.mark.parametrize(
@@ -91,4 +165,4 @@ def test_the_same_picture_gives_the_same_bytes():
 
 def test_a_suite_without_a_number_has_no_plot(tmp_path):
     drawn = picture({1: None})
-    assert plots.draw_all(tmp_path, drawn.rows, drawn.cells, None) == {}
+    assert plots.draw_all(tmp_path, drawn.rows, drawn.cells, {}) == {}

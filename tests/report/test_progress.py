@@ -1,13 +1,14 @@
 """What a sweep prints."""
 
 import io
+import math
 
 import pytest
 from rich.console import Console
 
 from cputrain.report.export import Summary
 from cputrain.sweep import plan
-from cputrain.sweep.progress import Progress
+from cputrain.sweep.progress import Progress, seconds
 
 pytestmark = pytest.mark.tools
 
@@ -56,3 +57,23 @@ def test_a_narrow_terminal_cuts_off_no_number(console, slowest_s, ratio):
     Progress(1, console).end(summary, "here", [planned("Compiler")], [], quick=False)
     (line,) = (line for line in shown(console) if line.startswith("│"))
     assert [text.strip() for text in line.split("│")[4:8]] == [ratio, "2", "0", "0"]
+
+
+def test_a_reason_is_shown_and_neither_markup_nor_escapes_of_it_are_obeyed(console):
+    Progress(1, console).say("failed: \x1b[31m[bold]no[/bold] [/nothing]\nloss")
+    assert shown(console) == [
+        "failed: \N{REPLACEMENT CHARACTER}[31m[bold]no[/bold] [/nothing] loss"
+    ]
+
+
+def test_a_machine_s_name_and_values_are_no_markup(console):
+    row = {"machine": "[red]x", "suite": "Compiler", "status": "ok", "reason": None, "mode": "full"}
+    rows = [{**row, "value": value, "step_s": 0.1} for value in ("[/b]", "\x1b[2J")]
+    summary = Summary(rows=rows, problems=[], files=[])
+    Progress(1, console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
+    text = "\n".join(shown(console))
+    assert "[red]x" in text and "[/b]: 100 ms" in text and "\x1b" not in text
+
+
+def test_a_time_that_is_none_is_unknown():
+    assert seconds(math.nan) == seconds(math.inf) == "unknown"

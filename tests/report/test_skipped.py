@@ -4,13 +4,19 @@ import pytest
 
 from cputrain.report.skipped import by_reason, general
 from cputrain.results.columns import SCHEMA
+from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
 
 
-def row(suite, value, status="skipped", reason="only 2 CPUs are allowed here"):
-    names = {"suite": suite, "value": value, "status": status, "reason": reason}
-    return dict.fromkeys(SCHEMA) | names
+def cell(suite, value, status="skipped", reason="only 2 CPUs are allowed here", engine=None):
+    """A cell of one parameter, or of two where the engine is the second one, and its row."""
+    values = (value,) if engine is None else (value, engine)
+    names = ("x",) if engine is None else ("x", "engine")
+    name = "-".join(values)
+    made = CellResult("here", suite, name, values, names, "full", status, reason)
+    row = {"suite": suite, "value": name, "status": status, "reason": reason}
+    return made, dict.fromkeys(SCHEMA) | row
 
 
 @pytest.mark.parametrize(
@@ -28,18 +34,18 @@ def row(suite, value, status="skipped", reason="only 2 CPUs are allowed here"):
     ],
 )
 def test_a_value_that_is_a_number_is_n_in_its_reason(value, reason, said):
-    assert general(row("CoreCount", value, reason=reason)) == said
+    assert general(*cell("CoreCount", value, reason=reason)) == said
 
 
 def test_suites_and_values_of_one_reason_are_one_entry():
     rows = [
-        row("CoreCount", "1", "ok", None),
-        row("CoreCount", "3", reason="only 2, not 3"),
-        row("CoreCount", "4", reason="only 2, not 4"),
-        row("Turbo", "on", reason="no cpufreq"),
-        row("Turbo", "off", reason="no cpufreq"),
-        row("Governor", "ondemand", reason="no cpufreq"),
-        row("Governor", "powersave", "ok", None),
+        cell("CoreCount", "1", "ok", None),
+        cell("CoreCount", "3", reason="only 2, not 3"),
+        cell("CoreCount", "4", reason="only 2, not 4"),
+        cell("Turbo", "on", reason="no cpufreq"),
+        cell("Turbo", "off", reason="no cpufreq"),
+        cell("Governor", "ondemand", reason="no cpufreq"),
+        cell("Governor", "powersave", "ok", None),
     ]
     assert by_reason(rows) == [
         ("CoreCount (3, 4)", "only 2"),
@@ -48,5 +54,20 @@ def test_suites_and_values_of_one_reason_are_one_entry():
 
 
 def test_failures_and_what_did_not_run_are_no_skips():
-    rows = [row("Depth", "2", "failed", "no loss")]
+    rows = [cell("Depth", "2", "failed", "no loss")]
     assert by_reason(rows) == []
+
+
+def test_an_engine_that_is_not_there_is_one_entry_and_no_number_of_a_value():
+    rows = [
+        cell("SeqLen", "128", "ok", None, engine="torch"),
+        cell("SeqLen", "128", reason="JAX is not installed", engine="jax"),
+        cell("SeqLen", "256", "ok", None, engine="torch"),
+        cell("SeqLen", "256", reason="JAX is not installed", engine="jax"),
+        cell("Cores", "4", reason="only 2, not 4", engine="torch"),
+        cell("Cores", "1", "ok", engine="torch"),
+    ]
+    assert by_reason(rows) == [
+        ("SeqLen on jax", "JAX is not installed"),
+        ("Cores on torch (4)", "only 2"),
+    ]

@@ -1,5 +1,7 @@
 """Numbers as people read them."""
 
+import math
+
 import pytest
 
 from cputrain.report import words
@@ -60,11 +62,6 @@ def test_shares_and_sizes():
     assert (words.size(812 * 2**20), words.size(3e9)) == ("812 MiB", "2.79 GiB")
 
 
-def test_text_cannot_break_a_table():
-    assert words.cell("a | b\n<script> `x` *y*") == r"a \| b \<script\> \`x\` \*y\*"
-    assert words.cell("aot_eager") == "aot_eager"
-
-
 def test_axis_ticks():
     assert [words.tick(t) for t in (0.0, 0.05, 1.0, 2.5)] == ["0", "50 ms", "1 s", "2.5 s"]
 
@@ -75,3 +72,25 @@ def test_axis_ticks():
 )
 def test_counts(value, expected):
     assert words.count(value) == expected
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+@pytest.mark.parametrize(
+    "say", [words.number, words.count, words.seconds, words.ratio, words.duration, words.size,
+            words.percent, words.rate]
+)  # fmt: skip
+def test_what_is_no_number_is_unknown(say, value):
+    assert say(value) == "unknown"
+
+
+def test_an_interval_or_a_share_that_is_unknown_is_left_out():
+    assert words.step_interval(0.0421, math.nan, 0.05) == "42.1 ms"
+    assert words.ratio(1.5, 1.4, math.inf) == "1.50x"
+    assert words.rate(97.3, math.nan) == words.rate(97.3, None) == "97.3"
+    assert words.rate(97.3, 0.81) == "97.3 (81 %)"
+
+
+def test_one_of_something_is_no_plural():
+    assert words.amount(1.0, "page fault") == "1 page fault"
+    assert words.amount(0.0, "page fault") == "0 page faults"
+    assert words.amount(2.0, "switch", "es") == "2 switches"

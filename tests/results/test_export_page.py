@@ -91,13 +91,17 @@ def test_disturbed_cells_do_not_set_the_baseline_time(project):
     assert re.search(r"\*\*Baseline\*\*: 4\d\.\d ms per step", project.page())
 
 
-def test_a_ranking_that_rests_on_disturbed_samples_says_so(sweep):
+@pytest.mark.parametrize(("disturbed", "said"), [(1, "yes"), (3, "disturbed")])
+def test_a_ranking_says_disturbed_where_the_table_gives_no_verdict(sweep, disturbed, said):
     made = sweep.cell("AttentionBackend", "manual", 0.5, USUAL.but(attention_backend="manual"))
-    change_sample(made[1], 0, disturbed=True)
+    for number in range(6):
+        worker, sample = divmod(number, 3)
+        change_sample(made[worker], sample, disturbed=number < disturbed)
     sweep.record("AttentionBackend", "manual", made)
     sweep.save(commit="d" * 40, date=2_000)
     export(sweep.root)
-    assert re.search(r"^\| 1 \| \[AttentionBackend\].*\| disturbed \|$", sweep.page(), re.MULTILINE)
+    line = rf"^\| 1 \| \[AttentionBackend\].*\| {said} \|$"
+    assert re.search(line, sweep.page(), re.MULTILINE)
 
 
 def test_every_library_that_was_measured_has_its_versions(sweep):

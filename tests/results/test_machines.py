@@ -1,6 +1,7 @@
 """What was measured of a machine, in the tables and on the page."""
 
 import json
+import re
 
 import pytest
 
@@ -69,3 +70,21 @@ def test_a_damaged_file_is_told_and_nothing_of_it_is_used(sweep, field):
     machine, (problem,) = machines.read(sweep.root, "here")
     assert problem.path == path and "delete it" in str(problem)
     assert (machine.peaks, machine.rates) == ({}, [])
+
+
+@pytest.mark.parametrize("peak", ["NaN", "Infinity", "-1.0", "0"])
+def test_a_peak_that_is_no_rate_is_told_and_never_shown(sweep, peak):
+    measured(sweep, CONTENT)
+    path = sweep.root / "result" / "here" / "machine.json"
+    path.write_text(path.read_text().replace("240900000000.0", peak))
+    assert peak in path.read_text()
+    summary = export(sweep.root)
+    (problem,) = summary.problems
+    assert "fp32_matmul_flops has a rate that is no positive number" in str(problem)
+    assert all(row["mfu"] is None for row in summary.rows)
+    for written in (sweep.page(), (sweep.root / "result" / "results.csv").read_text()):
+        assert not re.search(r"\b(nan|inf)\b", written, re.IGNORECASE)
+
+
+def test_one_core_is_no_plural():
+    assert machines.MachineFacts("m", {"cores": "1", "num_cpu": "2"}, {}).line == "1 core, 2 CPUs"

@@ -92,8 +92,8 @@ def put_back(path: Path, files: Files | None = None) -> list[str] | None:
     if journal.root != str(files.root):
         raise UsageError(
             f"{path} is about settings below {journal.root[:200]!r}, and not below {files.root}: "
-            f"nothing is put back; a trial with {environ.MACHINE_ROOT} needs the same one again, else "
-            "delete the file"
+            f"nothing is put back; a trial with {environ.MACHINE_ROOT} needs the same one again, "
+            "else delete the file"
         )
     outcome = undo(journal, files)
     if outcome.left:

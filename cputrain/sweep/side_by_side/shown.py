@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from rich.markup import escape
 from rich.table import Table
 
 from cputrain.record.worker import WorkerRecord
@@ -14,9 +13,10 @@ from cputrain.report import engines
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
-from cputrain.sweep.progress import Progress, minutes, plural, seconds
+from cputrain.sweep.progress import Progress, minutes, seconds, shown
 from cputrain.sweep.side_by_side.lineup import Turn
 from cputrain.sweep.side_by_side.rounds import Lost
+from cputrain.wording import counted
 
 
 class Shown:
@@ -38,7 +38,7 @@ class Shown:
         where = dict.fromkeys(_where(cell.values) for block in blocks for cell in block.cells)
         self.progress.say(
             f"{machine}: {', '.join(names)}; each at {', '.join(where)}; "
-            f"{plural(self.total, 'fresh worker')} in {plural(rounds, 'round')}, "
+            f"{counted(self.total, 'fresh worker')} in {counted(rounds, 'round')}, "
             f"their order by seed {seed}"
         )
 
@@ -67,13 +67,13 @@ class Shown:
         """The result: a table for each shape; below them why a row has no number."""
         self.progress.say(engines.opening(rows))
         for shape, mine in engines.shapes(rows):
-            table = Table(title=escape(shape), title_justify="left")
+            table = Table(title=shown(shape), title_justify="left")
             for name in engines.BRIEF:
                 justify: Literal["left", "right"] = "left" if name == "engine" else "right"
-                table.add_column(escape(name), justify=justify, no_wrap=True)
+                table.add_column(shown(name), justify=justify, no_wrap=True)
             for row in mine:
                 if row["status"] == "ok":
-                    table.add_row(*map(escape, engines.brief(row)))
+                    table.add_row(*map(shown, engines.brief(row)))
             self.progress.console.print(table)
         lost = [row for row in rows if row["status"] != "ok"]
         for why in dict.fromkeys((row["value"], row["status"], row["reason"]) for row in lost):
@@ -82,4 +82,4 @@ class Shown:
 
 def _where(values: tuple[Any, ...]) -> str:
     shape, _, threads = values
-    return f"{shape} with {plural(threads, 'thread')}"
+    return f"{shape} with {counted(threads, 'thread')}"
