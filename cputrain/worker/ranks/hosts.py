@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cputrain.engines import settings
+from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.machine import mask, parent
 from cputrain.machine.mask import Placement
@@ -55,7 +55,7 @@ def read(path: Path) -> Experiment:
             the interpreter starts.
     """
     try:
-        experiment = Experiment.from_json(json.loads(path.read_text()))
+        experiment = specs.settle(Experiment.from_json(json.loads(path.read_text())))
     except (OSError, ValueError, ExperimentError) as error:
         raise HostsError(f"{path}: {error}") from error
     if experiment.system.processes is None:

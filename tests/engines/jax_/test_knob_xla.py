@@ -12,7 +12,8 @@ from settled import settled
 pytest.importorskip("jax")
 
 from cputrain import paths
-from cputrain.engines import executed, settings
+from cputrain.engines import settings
+from cputrain.engines.jax_ import executed as jax_executed
 from cputrain.engines.jax_.knobs import xla
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
@@ -57,14 +58,14 @@ def native():
 def test_fusion_is_off_where_it_is_to_be_off(native):
     off = JAX.but(fusion=False)
     seen = seen_under(off)["evidence"]
-    require(executed.jax_.fusion(off, seen))
-    require(executed.jax_.fusion(JAX, native["evidence"]))
+    require(jax_executed.fusion(off, seen))
+    require(jax_executed.fusion(JAX, native["evidence"]))
     with pytest.raises(NotInForce, match="loops of several operations: asked for 0"):
-        require(executed.jax_.fusion(off, native["evidence"]))
+        require(jax_executed.fusion(off, native["evidence"]))
     with pytest.raises(NotInForce, match="loops of several operations: asked for > 0, found 0"):
-        require(executed.jax_.fusion(JAX, seen))
+        require(jax_executed.fusion(JAX, seen))
     with pytest.raises(NotInForce, match="library calls"):
-        require(executed.jax_.fusion(off, seen | {"calls_of_several": 1}))
+        require(jax_executed.fusion(off, seen | {"calls_of_several": 1}))
 
 
 @has_objdump
@@ -76,13 +77,13 @@ def test_a_cap_reaches_all_code_and_without_it_the_checks_fail(level, native):
     seen = seen_under(experiment)
     assert len(xla.capped(level, seen["vectors"])) == 2
     require(xla.capped(level, seen["vectors"]))
-    require(executed.jax_.instructions(experiment, seen["evidence"]))
+    require(jax_executed.instructions(experiment, seen["evidence"]))
     assert seen["evidence"]["products"].keys() == {"xla"}
     if level == "avx2" and isa.why_not("avx512") is not None:
         return  # there is nothing above it
     written, _ = xla.capped(level, native["vectors"])
     assert not written.ok
-    target, libraries = executed.jax_.instructions(experiment, native["evidence"])
+    target, libraries = jax_executed.instructions(experiment, native["evidence"])
     assert not target.ok
     # YNNPACK multiplies unless it is told not to; which products it takes is up to XLA.
     assert libraries.ok == ("ynnpack" not in native["evidence"]["products"])
@@ -101,7 +102,7 @@ def test_a_onednn_that_was_not_capped_is_found():
 
 def test_nothing_looked_at_is_not_in_force():
     assert not xla.capped("avx2", {})[0].ok
-    (target, _) = executed.jax_.instructions(
+    (target, _) = jax_executed.instructions(
         JAX.but(instruction_set="avx2"), {"target": [], "products": {}}
     )
     assert not target.ok
