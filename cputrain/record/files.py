@@ -94,7 +94,7 @@ def _why(data: bytes, kind: type[Any], schema: int, error: Exception) -> str:
         if isinstance(content, dict) and content.get("schema") != schema:
             written = content.get("schema")
             if type(written) is int and written < schema:
-                return "written by an earlier version: run the suite again"
+                return "written by an earlier version: run the suite again, or delete it"
             return f"schema {written!r:.20}, and this version reads {schema}: {again}"
         _check(content, "")
         msgspec.convert(content, kind)

@@ -273,7 +273,9 @@ def _ranked(
     """
     ranked = []
     for (suite, engine), compared in lines.items():
-        mine = [r for r in rows if r["suite"] == suite and engine in (None, r["engine"])]
+        # By name: a cell whose record cannot be read has a folder, and no engine is known of it.
+        end = "" if engine is None else f"-{engine}"
+        mine = [r for r in rows if r["suite"] == suite and r["value"].endswith(end)]
         ok = sorted((r for r in mine if r["status"] == "ok"), key=lambda r: float(r["step_s"]))
         skipped = sum(row["status"] == "skipped" for row in mine)
         failed = sum(row["status"] not in ("ok", "skipped") for row in mine)
@@ -282,7 +284,7 @@ def _ranked(
         if not ok:
             ranked.append((0.0, [name, "-", "-", "-", *numbers]))
             continue
-        values = (row["value"].removesuffix(f"-{engine}") for row in (ok[0], ok[-1]))
+        values = (row["value"].removesuffix(end) for row in (ok[0], ok[-1]))
         ends = [
             f"{v}: {seconds(r['step_s'])}" for v, r in zip(values, (ok[0], ok[-1]), strict=True)
         ]

@@ -5,6 +5,7 @@ import pytest
 
 from cputrain.analysis.interval import Estimate, Interval
 from cputrain.analysis.noise_floor import Pairs, floor, floors, is_above, of_engine, pairs
+from cputrain.record.cell import CellKey
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
@@ -43,7 +44,8 @@ def estimate(step_s, low, high):
 def cell(engine=None, suite="Baseline"):
     values = ("A",) if engine is None else ("A", engine)
     names = ("copy",) if engine is None else ("copy", "engine")
-    return CellResult("here", suite, "-".join(values), values, names, "full", "ok", None, 1.0)
+    key = CellKey(suite, values, names)
+    return CellResult("here", key, key.name, "full", "ok", None, 1.0)
 
 
 def test_pairs_of_identical_cells_that_the_interval_tells_apart_are_counted():

@@ -3,6 +3,7 @@
 import pytest
 
 from cputrain.analysis.ranking import rank
+from cputrain.record.cell import CellKey
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
@@ -11,7 +12,8 @@ pytestmark = pytest.mark.tools
 def cell(suite, value, step_s, tokens=256, status="ok", above_noise=None, disturbed=0, engine=None):
     values = (value,) if engine is None else (value, engine)
     names = ("x",) if engine is None else ("x", "engine")
-    made = CellResult("here", suite, "-".join(values), values, names, "full", status, None, step_s)
+    key = CellKey(suite, values, names)
+    made = CellResult("here", key, key.name, "full", status, None, step_s)
     row = {
         "suite": suite,
         "value": made.value,

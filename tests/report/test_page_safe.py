@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from cputrain.analysis.noise_floor import Pairs
+from cputrain.record.cell import CellKey
 from cputrain.report import page, plots
 from cputrain.report.page import MachinePage
 from cputrain.results import columns, tables
@@ -49,11 +50,12 @@ def made(root, text, number):
         for i, value in enumerate((1, 2, text)):
             status = "ok" if i < 2 else "failed"
             values, names = (value, text), (text, "engine")
-            args = (text, suite, f"{value}-{text}", values, names, "full", status, text)
-            cells.append(CellResult(*args, 0.04 if i < 2 else None))
+            key = CellKey(suite, values, names, text, text, f"1-{text}", i)
+            step_s = 0.04 if i < 2 else None
+            cells.append(CellResult(text, key, f"{value}-{text}", "full", status, text, step_s))
             row = every_column(columns.SCHEMA, text, number)
             row |= {"suite": suite, "value": cells[-1].value, "status": status, "engine": text}
-            row |= {"mode": "full", "step_s": 0.04 if i < 2 else None}
+            row |= {"mode": "full", "step_s": step_s}
             rows.append(row)
     facts = dict.fromkeys(("cpu", "num_cpu", "cores", "memory", "arch", "os", "ram"), text)
     machine = MachineFacts(text, facts, {"fp32": {"1": known}}, {"1": known}, text)
@@ -63,7 +65,7 @@ def made(root, text, number):
         machine, rows, cells, {text: known, "b": 0.1}, Pairs(1, 3), drawn, (), [beside]
     )
     problems = [Problem(root / "x", text)]
-    return page.write(root, [shown], {text: text}, problems), rows, cells
+    return page.write(root, [shown], problems), rows, cells
 
 
 @settings(max_examples=40)

@@ -20,11 +20,8 @@ def picture(times, noise=0.02, base=None):
     cells, rows = [], []
     for value, step_s in times.items():
         status = "ok" if step_s else "failed"
-        cells.append(
-            CellResult(
-                "here", CellKey("S", (value,), ("x",)), str(value), "full", status, None, step_s
-            )
-        )
+        key = CellKey("S", (value,), ("x",))
+        cells.append(CellResult("here", key, key.name, "full", status, None, step_s))
         row = dict.fromkeys(columns.SCHEMA) | {"status": status, "step_s": step_s}
         if step_s:
             row |= {"step_s_low": 0.97 * step_s, "step_s_high": 1.03 * step_s}
@@ -39,9 +36,8 @@ def by_engine(times, base, field="seq_len"):
     """A suite's picture from {(value, engine): step_s}; `base` is the baseline's value."""
     cells, rows = [], []
     for (value, engine), step_s in times.items():
-        names = (field, "engine")
-        values, name = (value, engine), f"{value}-{engine}"
-        cells.append(CellResult("here", "S", name, values, names, "full", "ok", None, step_s))
+        key = CellKey("S", (value, engine), (field, "engine"))
+        cells.append(CellResult("here", key, key.name, "full", "ok", None, step_s))
         ratio = step_s / times[base, engine]
         row = dict.fromkeys(columns.SCHEMA) | {"status": "ok", "step_s": step_s}
         rows.append(row | {"effect": ratio, "effect_low": ratio, "effect_high": ratio})

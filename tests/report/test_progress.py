@@ -59,6 +59,24 @@ def test_a_narrow_terminal_cuts_off_no_number(console, slowest_s, ratio):
     assert [text.strip() for text in line.split("│")[4:8]] == [ratio, "2", "0", "0"]
 
 
+def test_a_cell_without_a_usable_record_is_counted_for_its_engine(console):
+    common = {"machine": "here", "suite": "SeqLen", "reason": None, "mode": "full"}
+    rows = [
+        {**common, "value": "128-jax", "engine": "jax", "status": "ok", "step_s": 0.1},
+        {**common, "value": "256-jax", "engine": "jax", "status": "ok", "step_s": 0.2},
+        {**common, "value": "1024-jax", "engine": None, "status": "failed", "step_s": None},
+        {**common, "value": "128-torch", "engine": "torch", "status": "ok", "step_s": 0.3},
+    ]
+    summary = Summary(rows=rows, problems=[], files=[])
+    Progress(1, console).end(summary, "here", [planned("SeqLen")], [], quick=False)
+    lines = [line.split("│")[1:8] for line in shown(console) if line.startswith("│ SeqLen, ")]
+    cells = {
+        name: numbers for name, *numbers in ([text.strip() for text in line] for line in lines)
+    }
+    assert cells["SeqLen, jax"] == ["128: 100 ms", "256: 200 ms", "2.00x", "2", "1", "0"]
+    assert cells["SeqLen, torch"] == ["128: 300 ms", "128: 300 ms", "1.00x", "1", "0", "0"]
+
+
 def test_a_reason_is_shown_and_neither_markup_nor_escapes_of_it_are_obeyed(console):
     Progress(1, console).say("failed: \x1b[31m[bold]no[/bold] [/nothing]\nloss")
     assert shown(console) == [

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cputrain.record.cell import CellKey
 from cputrain.report.skipped import by_reason, general
 from cputrain.results.columns import SCHEMA
 from cputrain.results.rows import CellResult
@@ -13,9 +14,9 @@ def cell(suite, value, status="skipped", reason="only 2 CPUs are allowed here", 
     """A cell of one parameter, or of two where the engine is the second one, and its row."""
     values = (value,) if engine is None else (value, engine)
     names = ("x",) if engine is None else ("x", "engine")
-    name = "-".join(values)
-    made = CellResult("here", suite, name, values, names, "full", status, reason)
-    row = {"suite": suite, "value": name, "status": status, "reason": reason}
+    key = CellKey(suite, values, names)
+    made = CellResult("here", key, key.name, "full", status, reason)
+    row = {"suite": suite, "value": key.name, "status": status, "reason": reason}
     return made, dict.fromkeys(SCHEMA) | row
 
 

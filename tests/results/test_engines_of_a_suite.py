@@ -8,6 +8,7 @@ from made_project import steps, worker
 
 from cputrain.analysis.effects import analyse
 from cputrain.experiment import Experiment
+from cputrain.record.cell import CellKey
 from cputrain.report import page, plots
 from cputrain.report.page import MachinePage
 from cputrain.results.machines import MachineFacts
@@ -19,21 +20,19 @@ ENGINES = {
     "torch": Experiment(),
     "jax": Experiment().but(engine="jax", compile="xla"),
 }
-BASELINES = {
-    suite: tuple(base.identity for base in ENGINES.values()) for suite in ("Baseline", "SeqLen")
-}
+BASELINES = {"Baseline": "A", "SeqLen": "256"}
 
 
 def cell(suite, field, value, engine, step_s, rng, reason=None, **changes):
     """A cell of two parameters; it could not run where there is a reason."""
     experiment = ENGINES[engine].but(**changes)
     made = [worker(experiment, steps(step_s, rng)) for _ in range(2)] if reason is None else []
+    base = f"{BASELINES[suite]}-{engine}"
+    key = CellKey(suite, (value, engine), (field, "engine"), baseline=base)
     return CellResult(
         machine="here",
-        suite=suite,
-        value=f"{value}-{engine}",
-        values=(value, engine),
-        param_names=(field, "engine"),
+        key=key,
+        value=key.name,
         mode="full",
         status="skipped" if reason else "ok",
         reason=reason,
@@ -63,7 +62,7 @@ def cells():
 
 @pytest.fixture
 def said(cells):
-    return analyse(cells, {}, BASELINES)
+    return analyse(cells, {})
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def text(cells, said, tmp_path):
     drawn = plots.draw_all(tmp_path / "here" / "plots", said.rows, cells, said.floors)
     machine = MachineFacts("here", {}, {})
     shown = MachinePage(machine, said.rows, cells, said.floors, said.pairs, drawn)
-    return page.write(tmp_path, [shown], {}, []).read_text()
+    return page.write(tmp_path, [shown], []).read_text()
 
 
 def test_an_effect_is_against_the_same_engine_s_baseline(cells, said):
@@ -91,7 +90,7 @@ def test_engines_are_no_noise_to_each_other(said):
 
 def test_a_machine_without_the_baseline_of_one_engine_says_so(cells):
     left = [c for c in cells if c.value != "256-jax"]
-    said = analyse(left, {}, BASELINES)
+    said = analyse(left, {})
     reasons = {c.value: row["reason"] for c, row in zip(left, said.rows, strict=True)}
     assert reasons["512-jax"] == "no baseline cell to compare with"
     assert reasons["512-torch"] is None

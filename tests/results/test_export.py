@@ -121,7 +121,7 @@ def test_records_of_an_earlier_version_are_refused_file_by_file(sweep):
     )
     summary = export(sweep.root)
     (problem,) = summary.problems
-    assert "written by an earlier version: run the suite again" in problem.reason
+    assert "written by an earlier version: run the suite again, or delete it" in problem.reason
     assert rows_of(summary, "SeqLen")["1024"]["effect"] > 4
 
 

@@ -83,7 +83,10 @@ def deep(levels):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda c: c.update(schema=1), "written by an earlier version: run the suite again"),
+        (
+            lambda c: c.update(schema=1),
+            "written by an earlier version: run the suite again, or delete it",
+        ),
         (lambda c: c.update(schema=3), "schema 3, and this version reads 2"),
         (lambda c: c.update(schema="2"), "schema '2'"),
         (lambda c: c.update(more=1), "unknown field `more`"),

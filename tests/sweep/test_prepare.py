@@ -4,18 +4,18 @@ import json
 from pathlib import Path
 
 import pytest
+from settled import settled
 
 pytest.importorskip("rich")
 
 from cputrain import environ, paths
 from cputrain.errors import UsageError
-from cputrain.experiment import Experiment
 from cputrain.machine import measure, measurements, peak, topology
 from cputrain.sweep import plan, prepare, progress
 
 pytestmark = pytest.mark.tools
 
-ONE = Experiment().but(cores=1, threads=1)
+ONE = settled(cores=1, threads=1)
 NOBODY = Path("/nowhere/python")
 """Whoever measures with it fails."""
 
