@@ -16,7 +16,7 @@ def without_number(folder: Path, run: str, cells: Iterable[str], workers: int) -
 
     Args:
         folder: of the suite's run records: output/<machine>/<suite>.
-        run: the asv call's CPUTRAIN_RUN.
+        run: of the asv call (`Session.run`).
         cells: names of those that it was to run.
         workers: that were to prove each.
 

@@ -79,6 +79,10 @@ def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
         for w in workers
         if w.id != worker.id and not (w.session == worker.session and w.run != worker.run)
     ]
+    workers.append(worker)
+    sessions = list(dict.fromkeys(w.session for w in workers))[-SESSIONS_KEPT:]
+    kept = [w for w in workers if w.session in sessions]
+    files.write(path, CellRecord(key=key, workers=kept))
 
 
 def announce(session: Session, event: WorkerEnded) -> None:
