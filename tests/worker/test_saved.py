@@ -31,8 +31,8 @@ def test_the_record_names_the_model_that_was_started_from(kept):
     before = saved.named(path)
     path.write_bytes(path.read_bytes() + b" ")
     after = saved.named(path)
-    assert before["file"] == after["file"] == str(path)
-    assert before["sha256"] != after["sha256"]
+    assert before.file == after.file == str(path)
+    assert before.sha256 != after.sha256
     assert saved.named(None) is None
 
 
@@ -66,6 +66,6 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
 
 
 def test_a_model_over_the_cap_is_not_written(tmp_path):
-    said = saved.save(tmp_path, SMALL, initial_weights(SMALL), 1000)
-    assert said["model_file"] is None and "over the cap" in said["note"]
+    name, note = saved.save(tmp_path, SMALL, initial_weights(SMALL), 1000)
+    assert name is None and "over the cap" in note
     assert not list(tmp_path.iterdir())

@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 
 from cputrain import engines, paths  # noqa: E402
 from cputrain.data.batches import Batch  # noqa: E402
+from cputrain.engines import specs  # noqa: E402
 from cputrain.experiment import ExperimentError  # noqa: E402
 from cputrain.model import initial  # noqa: E402
 from cputrain.worker.ranks import torchrun  # noqa: E402
@@ -127,4 +128,4 @@ def test_fewer_processes_than_asked_are_found(reports):
 )
 def test_what_cannot_be_shared_is_refused(changes, line):
     with pytest.raises(ExperimentError, match=line):
-        SMALL.but(**changes)
+        specs.settle(SMALL.but(**changes))

@@ -11,7 +11,7 @@ from settled import settled
 
 pytest.importorskip("torch")
 
-from cputrain import engines
+from cputrain import engines, environ
 from cputrain.data import feed
 from cputrain.machine import processes
 from cputrain.model import initial
@@ -112,7 +112,7 @@ def test_a_rank_without_its_own_mask_is_found(own_root, tmp_path, monkeypatch):
 
     def lying(experiment, placed):
         first = ",".join(map(str, placed.ranks[0]))
-        return honestly(experiment, placed) | {torchrun.CPUS: f"{first};{first}"}
+        return honestly(experiment, placed) | {environ.RANK_CPUS: f"{first};{first}"}
 
     monkeypatch.setattr(launch, "environment", lying)
     reason = fails(started(tmp_path))

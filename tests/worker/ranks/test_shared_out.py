@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from settled import settled
 
+from cputrain import environ
 from cputrain.machine.mask import shared_out
 from cputrain.machine.topology import Cpu, Topology, TopologyError
 from cputrain.run import placement
@@ -96,8 +97,8 @@ def test_this_machine_shares_out_what_it_has_and_says_what_it_has_not():
 
 def test_what_the_ranks_are_told():
     placed = shared_out(SMT, 2)
-    assert torchrun.environment(placed)[torchrun.CPUS] == "0,1,2,3;4,5,6,7"
+    assert torchrun.environment(placed)[environ.RANK_CPUS] == "0,1,2,3;4,5,6,7"
     env = placement.environment(EIGHT.but(processes=2), placed)
     assert env["OMP_NUM_THREADS"] == env["MKL_NUM_THREADS"] == "2"
     assert env["GLOO_SOCKET_IFNAME"] == "lo"
-    assert torchrun.CPUS not in placement.environment(EIGHT, placement.place(EIGHT))
+    assert environ.RANK_CPUS not in placement.environment(EIGHT, placement.place(EIGHT))
