@@ -48,17 +48,17 @@ class ToyEngine(NumpyEngine):
 build = ToyEngine
 '''
 RUN = """
-import json, sys
 from cputrain.experiment import Experiment
-from cputrain.run import launch
+from cputrain.record import files
+from cputrain.record.cell import CellKey
+from cputrain.run.cell import CellRun
 
-(folder,) = sys.argv[1:]
 small = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 32, "learning_rate": 0.01}
 budget = {"steps": 4, "samples": 1, "warm_up_steps": 4}
-request = {"folder": folder, "offline": True, "model_cap_bytes": 0}
-worker = launch.Worker(Experiment().but(engine="toy", **small, **budget), request)
-answers = [worker.ready(), worker.sample(), worker.finish()]
-print(json.dumps({key: value for answer in answers for key, value in answer.items()}))
+cell = CellRun(CellKey("Trial", ("toy",)), Experiment().but(engine="toy", **small, **budget))
+cell.sample()
+cell.settle()
+print(files.encode(cell.record).decode())
 """
 
 
@@ -83,7 +83,7 @@ def in_copy(project, code, *words):
         capture_output=True,
         text=True,
         cwd=project,
-        env={**keep, "PYTHONPATH": str(project)},
+        env={**keep, "PYTHONPATH": str(project), "CPUTRAIN_OFFLINE": "1"},
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
@@ -91,9 +91,10 @@ def in_copy(project, code, *words):
 
 
 def test_a_folder_is_an_engine_that_trains_in_a_real_worker(project):
-    record = json.loads(in_copy(project, RUN, str(project / "output")))
-    assert record["versions"]["toy"] == "1"
-    assert len(record["step_s"]) == 4 and record["last_loss"] < record["first_loss"]
+    record = json.loads(in_copy(project, RUN))
+    assert record["status"] == "ok" and record["versions"]["toy"] == "1"
+    assert len(record["samples"][0]["step_s"]) == 4
+    assert record["last_loss"] < record["first_loss"]
     assert all(check["ok"] for check in record["in_force"])
     assert {"BLAS threads", "threads that used CPU time"} & {c["name"] for c in record["in_force"]}
 
