@@ -167,11 +167,12 @@ class Sweep:
         folder = paths.output_folder(session.machine, session.mode) / planned.name
         here = {cell.name: cell for cell in planned.cells if cell.why_not is None}
         workers = planned.rounds(self.choice.rounds)
+        log = self.asvs[planned.stack].logs / f"{planned.key}.log"
         for name, reason in ended.without_number(folder, session.run, here, workers).items():
             session.enter()
             key = planned.suite.key(*here[name].values)
-            CellRun(key, here[name].experiment).died(reason)
-            self.progress.died(name, reason)
+            CellRun(key, here[name].experiment).died(f"{reason}; see {log}")
+            self.progress.died(name, f"{reason}; see {log}")
 
     def _follow(self, events: IO[str]) -> None:
         for line in events:
