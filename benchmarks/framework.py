@@ -11,6 +11,7 @@ class Framework(suite.Suite):
 
     values = ("torch", "jax", "numpy", "native", "ipex")
     name = "engine"
+    quick = ("jax", "native")
 
     def vary(self, base, value):
         return base.but(engine=value, attention_backend="manual" if value == "jax" else None)
@@ -18,6 +19,8 @@ class Framework(suite.Suite):
 
 class FrameworkLarger(Framework):
     """What trains, at 6 layers of width 512, 512 tokens and a vocabulary of 8 000."""
+
+    quick = ()
 
     @classmethod
     def base(cls):
@@ -66,11 +69,10 @@ class JitWarmup(suite.Suite):
     torch has inductor and 2 layers, jax XLA and 4.
     """
 
-    values = ("steady", "cold", "warm")
+    values = ("cold", "warm", "steady")  # each finds what the one before has compiled
     engines = {"jax": values}
     name = "jit_state"
-    version = "2"
-    rounds = 1  # half a minute each
+    version = "3"
 
     @classmethod
     def base(cls):
@@ -93,6 +95,7 @@ class AttentionBackend(suite.Suite):
     values = ("sdpa", "manual")
     engines = {"jax": values}
     version = "2"
+    quick = ("manual",)
 
     def vary(self, base, value):
         return base.but(attention_backend=value)
@@ -102,6 +105,7 @@ class OptimizerKernel(suite.Suite):
     """AdamW tensor by tensor (default), over lists of tensors (foreach), or in one kernel."""
 
     values = ("default", "foreach", "fused")
+    quick = ("default",)
 
     def vary(self, base, value):
         return base.but(optimizer_kernel=value)

@@ -9,6 +9,7 @@ class CoreCount(suite.Suite):
     values = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, "all")
     engines = {"native": (1, 2, 4, 8, 16, 32, 64, "all")}
     version = "2"
+    quick = (1,)
 
     def vary(self, base, value):
         return base.but(cores=None if value == "all" else value)
@@ -65,6 +66,7 @@ class InstructionSet(suite.Suite):
     values = ("native", "avx2", "baseline")
     engines = {"jax": values, "native": values}
     version = "2"
+    quick = ("avx2",)
 
     def vary(self, base, value):
         return base.but(instruction_set=value)
@@ -87,6 +89,7 @@ class HugePages(suite.Suite):
     """Transparent huge pages: never, where the allocator asks for them, or always."""
 
     values = ("never", "madvise", "always")
+    quick = ("madvise",)
 
     @classmethod
     def base(cls):

@@ -50,6 +50,7 @@ class Depth(suite.Suite):
     values = (2, 4, 8, 16, 32)
     engines = {"jax": (4, 16), "native": (4, 16)}
     version = "2"
+    quick = (8,)
 
     def vary(self, base, value):
         return base.but(n_layer=value)
@@ -62,6 +63,7 @@ class Width(suite.Suite):
     engines = {"jax": (256, 1024), "native": (256, 1024)}
     name = "n_embd"
     version = "2"
+    quick = (128, 512)
 
     def vary(self, base, value):
         # At one rate for all, the widest model's loss grows in its first steps.
@@ -154,6 +156,7 @@ class VocabSize(suite.Suite):
     values = (257, 1_000, 8_000, 32_000, 50_000)
     engines = {"jax": (257, 50_000), "native": (257, 8_000)}
     version = "2"
+    quick = (8_000,)
 
     def vary(self, base, value):
         return base.but(vocab_size=value)

@@ -16,7 +16,6 @@ class Compiler(_Native):
     """Compiler, level, target and link-time optimization of our own C engine; 2 layers.
 
     clang's OpenMP is LLVM's, so it runs on libiomp5, and one of gcc's too to compare it with.
-    At O0, ten times slower and more, a sample is 3 steps.
     """
 
     values = (
@@ -33,10 +32,7 @@ class Compiler(_Native):
         cc, level, target, *more = value.split()
         runtime = "libiomp5" if cc == "clang" or "libiomp5" in more else "libgomp"
         lto = "lto" in more
-        few = {"steps": 3} if level == "O0" else {}
-        return base.but(
-            cc=cc, cc_level=level, cc_target=target, lto=lto, omp_runtime=runtime, **few
-        )
+        return base.but(cc=cc, cc_level=level, cc_target=target, lto=lto, omp_runtime=runtime)
 
 
 class OmpSchedule(_Native):

@@ -9,7 +9,10 @@ class Preset(suite.Suite):
 
     values = tuple(presets.PRESETS)
     name = "preset"
-    rounds = 1  # minutes each
+
+    @classmethod
+    def base(cls):
+        return super().base().but(samples=3)
 
     def vary(self, base, value):
         return presets.PRESETS[value].experiment

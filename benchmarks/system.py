@@ -13,7 +13,7 @@ class OmpThreads(suite.Suite):
     def vary(self, base, value):
         if value == "all":
             return base
-        return base.but(threads=value, steps=10 if value < 16 else 3)
+        return base.but(threads=value)
 
 
 class OmpWaitPolicy(suite.Suite):
@@ -22,6 +22,7 @@ class OmpWaitPolicy(suite.Suite):
     values = ("default", "active", "passive", "spin_0")
     engines = {"native": ("default", "passive")}
     version = "2"
+    quick = ("passive",)
 
     def vary(self, base, value):
         return base.but(wait_policy=value)
@@ -31,6 +32,7 @@ class OmpRuntime(suite.Suite):
     """The OpenMP library: GNU's, which torch ships, or Intel's."""
 
     values = ("libgomp", "libiomp5")
+    quick = ("libiomp5",)
 
     def vary(self, base, value):
         return base.but(omp_runtime=value)
@@ -45,6 +47,7 @@ class ThreadPinning(suite.Suite):
     values = ("none", "close", "spread", "explicit")
     engines = {"native": ("none", "close")}
     version = "2"
+    quick = ("close",)
 
     def vary(self, base, value):
         return base.but(pinning=value)
@@ -119,7 +122,6 @@ class InductorCompiler(suite.Suite):
 
     values = ("g++ O3", "g++ O0", "g++ O3 libiomp5", "clang++ O3 libiomp5")
     name = "cxx"
-    rounds = 1  # half a minute each
 
     @classmethod
     def base(cls):
@@ -136,6 +138,7 @@ class Allocator(suite.Suite):
     values = ("glibc", "glibc_thresholds", "jemalloc", "tcmalloc", "mimalloc")
     engines = {"native": ("glibc", "mimalloc")}
     version = "2"
+    quick = ("glibc_thresholds", "jemalloc", "mimalloc")
 
     def vary(self, base, value):
         return base.but(allocator=value)
@@ -145,6 +148,7 @@ class AllocatorLargeBlocks(Allocator):
     """The library that hands out memory, with a vocabulary of 32 000: logits of 33 MB a block."""
 
     engines = {}
+    quick = ()
     version = "1"
 
     @classmethod

@@ -10,6 +10,7 @@ class SeqLen(suite.Suite):
     values = (128, 256, 512, 1024, 2048)
     engines = {"jax": (128, 256, 1024), "native": (128, 256, 1024)}
     version = "2"
+    quick = (128, 512)
 
     def vary(self, base, value):
         return base.but(seq_len=value)
@@ -21,6 +22,7 @@ class BatchSize(suite.Suite):
     values = (1, 2, 4, 8, 16, 32, 64)
     engines = {"jax": (1, 16), "native": (1, 16)}
     version = "2"
+    quick = (1, 16)
 
     def vary(self, base, value):
         return base.but(batch_size=value)
@@ -49,6 +51,7 @@ class ActivationCheckpointing(suite.Suite):
     engines = {"jax": values}
     name = "activation_checkpointing"
     version = "2"
+    quick = ("on",)
 
     def vary(self, base, value):
         return base.but(activation_checkpointing=value == "on")
@@ -60,6 +63,7 @@ class Dropout(suite.Suite):
     values = (0.0, 0.1, 0.2)
     engines = {"jax": (0.0, 0.1)}
     version = "2"
+    quick = (0.1,)
 
     @classmethod
     def base(cls):
@@ -75,6 +79,7 @@ class Precision(suite.Suite):
     values = PRECISIONS
     engines = {"jax": ("fp32", "bf16", "mixed")}
     version = "2"
+    quick = ("bf16", "mixed")
 
     def vary(self, base, value):
         return base.but(precision=value)
@@ -87,6 +92,7 @@ class Optimizer(suite.Suite):
     engines = {"jax": ("adamw", "sgd")}
     name = "optimizer"
     version = "2"
+    quick = ("sgd",)
 
     def vary(self, base, value):
         if value == "sgd":

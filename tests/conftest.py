@@ -11,12 +11,14 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from lease_here import LeaseHere
 from made_machines import bare, server, tree  # noqa: F401
+from roots import take_root
 
-from cputrain import environ, paths
+from cputrain import environ
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
-from cputrain.run import placement
+from cputrain.run import beside, placement
 
 ENVIRONMENTS = ("stack", "tools", "ipex")
 SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -28,6 +30,12 @@ hypothesis.settings.load_profile("any machine")
 
 def pytest_addoption(parser):
     parser.addoption("--environment", choices=ENVIRONMENTS, help="take only the files for this one")
+    parser.addoption("--kills", type=int, default=1, help="kill each process so many times")
+
+
+def pytest_generate_tests(metafunc):
+    if "kill" in metafunc.fixturenames:
+        metafunc.parametrize("kill", range(metafunc.config.getoption("--kills")))
 
 
 def environments(path: Path) -> set[str]:
@@ -55,14 +63,18 @@ def pytest_ignore_collect(collection_path, config):
 @pytest.fixture
 def own_root(tmp_path, monkeypatch):
     """Data, output and results in a temporary folder, under the machine name `here`."""
-    for name in ("DATA", "OUTPUT", "RESULT", "STATE"):
-        monkeypatch.setattr(paths, name, tmp_path / name.lower())
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
-    for name in (environ.SESSION, environ.RUN, environ.MODE, environ.EVENTS):
+    take_root(monkeypatch, tmp_path)
+    for name in (environ.SESSION, environ.RUN, environ.MODE, environ.EVENTS, environ.CONDUCTOR):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(environ.MACHINE, "here")
     monkeypatch.setenv(environ.OFFLINE, "1")
     return tmp_path
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Cells lease their workers from this process: what a test changes in it is so for them too."""
+    monkeypatch.setattr(beside, "Lease", LeaseHere)
 
 
 @pytest.fixture

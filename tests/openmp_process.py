@@ -24,7 +24,7 @@ torch.nn.functional.gelu(matrix @ matrix)
 told = []
 for experiment, placement in zip(asked, placed):
     checks = settings.checks(experiment, placement, readings.readings())
-    told.append({check.name: [check.ok, str(check.found)] for check in checks})
+    told.append({check.name: [check.ok, str(check.actual)] for check in checks})
 print(json.dumps(told))
 """
 

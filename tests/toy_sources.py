@@ -6,7 +6,7 @@ import sys
 
 from cputrain.engines.native_.knobs.compiler import NativeCompiler
 from cputrain.experiment import Experiment
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 NATIVE = Experiment().but(engine="native", attention_backend="manual")
 SOURCES = {
@@ -54,8 +54,8 @@ def why_no(cc):
     """Why nothing can be built with `cc` here; None where it can."""
     try:
         if cc == "clang":
-            libraries.find("libiomp5")  # asv's environment may be going to bring it
-    except libraries.Missing as missing:
+            library_search.find("libiomp5")  # asv's environment may be going to bring it
+    except library_search.Missing as missing:
         return str(missing)
     return NativeCompiler().why_not(asking(cc, lto=True))
 

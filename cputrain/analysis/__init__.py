@@ -1,1 +1,1 @@
-"""What the numbers say: intervals, effects, the noise floor, the ranking of suites."""
+"""What the numbers say: effects with their intervals, verdicts, noise, the ranking of suites."""

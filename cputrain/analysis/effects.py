@@ -1,16 +1,35 @@
-"""The rows of a machine's cells with what needs other cells: intervals, effects, noise floor."""
+"""The rows of a machine's cells with what their pairs say: effects, intervals, verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import by_engine, interval, noise_floor
-from cputrain.analysis.disturbed import is_disturbed
-from cputrain.analysis.interval import Estimate, Measured
+from cputrain.analysis import noises
+from cputrain.analysis.counted import Counted, counted
+from cputrain.analysis.noises import Noises
+from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import Verdict, verdict
 from cputrain.results import columns
-from cputrain.results.columns import Peaks, Row
+from cputrain.results.columns import Row
+from cputrain.results.rates import Peaks
 from cputrain.results.rows import CellResult
+
+ALONE = "it was measured without a reference beside it, as by earlier versions"
+
+
+@dataclass(frozen=True)
+class CellEffect:
+    """What the pairs of a cell say.
+
+    Attributes:
+        noise: that the effect was made with; None where nothing tells it.
+    """
+
+    effect: Effect
+    noise: EngineNoise | None
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -18,14 +37,16 @@ class Analysis:
     """What one machine's cells say together.
 
     Attributes:
-        rows: one for each cell, with intervals and effects.
-        floors: noise floor by engine, None for a suite without engines; empty without A/A cells.
-        pairs: of A/A cells.
+        cells: of which it is.
+        rows: one for each cell, in their order.
+        effects: by the cell's place among them; cells without a pair that counts are left out.
+        noises: of its engines, by session.
     """
 
+    cells: Sequence[CellResult]
     rows: list[Row]
-    floors: Mapping[str | None, float]
-    pairs: noise_floor.Pairs
+    effects: Mapping[int, CellEffect]
+    noises: Noises
 
 
 def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
@@ -36,62 +57,63 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         peaks: of the machine.
     """
     rows = [columns.row(cell, peaks) for cell in cells]
-    measured = [index for index, cell in enumerate(cells) if cell.ok and cell.workers]
-    replicated = {cells[i].workers[0].session for i in measured if len(cells[i].workers) > 1}
-    made = interval.estimates([_measured(cells[i], replicated) for i in measured])
-    known: dict[int, Estimate] = dict(zip(measured, made, strict=True))
-    floors = noise_floor.floors(
-        (cell, row["step_s"]) for cell, row in zip(cells, rows, strict=True) if row["step_s"]
-    )
-    places = {(cell.suite, cell.value): index for index, cell in enumerate(cells)}
-    for index, estimate in known.items():
-        row = rows[index]
-        if estimate.interval:
-            row |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
-        _say(row, estimate.reason)
-        baseline = cells[index].key.baseline
-        if baseline is None:
+    known = noises.learn(cells)
+    effects: dict[int, CellEffect] = {}
+    by_owner: dict[tuple[str, str], CellEffect] = {}
+    for index, cell in enumerate(cells):
+        if not (cell.ok and cell.workers):
             continue
-        engine = by_engine.engine(cells[index])
-        noise = noise_floor.of_engine(floors, engine or row["engine"])
-        base = places.get((cells[index].suite, baseline))
-        if base is None or base not in known:
-            _say(row, "no baseline cell to compare with")
-            continue
-        row["effect"] = row["step_s"] / rows[base]["step_s"]
-        if index == base:
-            row |= {"effect_low": 1.0, "effect_high": 1.0}
-            row["above_noise"] = None if noise is None else False
-            continue
-        ratio = interval.effect(estimate, known[base])
-        if ratio:
-            row |= {"effect_low": ratio.low, "effect_high": ratio.high}
-        judged = not (is_disturbed(row) or is_disturbed(rows[base]))
-        row["above_noise"] = noise_floor.is_above(ratio, noise) if judged else None
-        if row["session"] != rows[base]["session"]:
-            _say(row, "not of the baseline's session")
-    identical = [(cells[i], known[i]) for i in measured if cells[i].suite == noise_floor.SUITE]
-    return Analysis(rows, floors, noise_floor.pairs(identical))
+        pairs = counted(cell.workers)
+        if not pairs.passes:
+            _say(rows[index], _why_none(cell, pairs))
+        else:
+            # Cells that share their workers share their effect.
+            owner = cell.workers[-1].session, cell.same_as or cell.name
+            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell))
+            by_owner[owner] = effects[index]
+            _say(rows[index], effects[index].effect.reason)
+            rows[index] |= _columns(effects[index])
+        rows[index] |= _dropped(pairs)
+    return Analysis(cells, rows, effects, known)
+
+
+def _cell_effect(pairs: Counted, noise: EngineNoise | None) -> CellEffect:
+    made = effect(pairs.passes, noise)
+    return CellEffect(made, noise, verdict(made, noise))
+
+
+def _columns(known: CellEffect) -> Row:
+    made = known.effect
+    return {
+        "effect": made.value,
+        "effect_low": made.low,
+        "effect_high": made.high,
+        "verdict": known.verdict.word,
+        "further_passes": known.verdict.further_passes,
+        "passes": made.passes,
+        "pairs": made.pairs,
+    }
+
+
+def _dropped(pairs: Counted) -> Row:
+    """Columns of the pairs that do not count; nothing of a cell without any pair."""
+    if not pairs.pairs:
+        return {}
+    return {
+        "dropped_pairs": pairs.dropped,
+        "dropped_cell_share": pairs.cell_share,
+        "dropped_reference_share": pairs.reference_share,
+    }
+
+
+def _why_none(cell: CellResult, pairs: Counted) -> str | None:
+    """Why a cell has no effect; nothing where its suite compares nothing."""
+    if cell.key.baseline is None:
+        return None
+    if pairs.pairs:
+        return f"no effect: others had the CPUs during each of its {pairs.pairs} pairs"
+    return f"no effect: {cell.workers[-1].reasons.get('reference', ALONE)}"
 
 
 def _say(row: Row, words: str | None) -> None:
     row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None
-
-
-def _measured(cell: CellResult, replicated: set[str]) -> Measured:
-    """A cell's steps, and whose workers are its workers' like.
-
-    Workers of one experiment in one suite take turns in time, in two suites they do not: they
-    count as replicates across suites only where each cell has a single worker. Threads that
-    take turns on a CPU vary in a way of their own, so they are a pool of their own.
-    """
-    last = cell.workers[-1]
-    session = last.session
-    suite = cell.suite if session in replicated else None
-    crowded = last.place.threads > len(last.place.cpus)
-    return Measured(
-        steps=tuple(tuple(worker.step_s) for worker in cell.workers),
-        like=(session, suite, last.identity, crowded),
-        pool=(session, crowded),
-        step_s=cell.step_s,
-    )

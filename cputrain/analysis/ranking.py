@@ -1,4 +1,4 @@
-"""The suites in the order of how much their values change the step time."""
+"""The suites of one machine: settings of the same work by how surely they matter, and sizes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import by_engine
-from cputrain.analysis.disturbed import is_disturbed
-from cputrain.results.columns import Row
-from cputrain.results.rows import CellResult
-
-CellRow = tuple[CellResult, Row]
-"""A cell and its row."""
+from cputrain.analysis import by_engine, identical, work
+from cputrain.analysis.ends import CellRow, Measured, measured
+from cputrain.analysis.work import Scale
 
 
 @dataclass(frozen=True)
@@ -22,74 +18,88 @@ class Ranked:
 
     Attributes:
         engine: None where it is no parameter of the suite.
-        ratio: slowest over fastest step time among its values.
-        fastest, slowest: cells with their rows.
-        per_token: the same of the time per token, where values differ in tokens per step.
-        above_noise: whether some value stands above the noise floor; None if unknown.
+        fastest, slowest: the smallest and the largest effect among its values.
+        surely: how far some value is from 1 at least: the end of an interval, in logarithms.
+        is_same_work: whether all its values train the same model on as many tokens.
+        per_token, per_flop: smallest and largest time per token, and per executed FLOP, over the
+            baseline's; None where it is the same work, or the counts are not known.
+        exponent: k of time ~ size^k; None where values are no sizes, or too few.
         others: the suite's other engines, in their order.
     """
 
     suite: str
     engine: str | None
-    ratio: float
-    fastest: CellRow
-    slowest: CellRow
-    per_token: float | None
-    above_noise: bool | None
+    fastest: Measured
+    slowest: Measured
+    surely: float
+    is_same_work: bool
+    per_token: tuple[float, float] | None
+    per_flop: tuple[float, float] | None
+    exponent: float | None
     others: tuple[Ranked, ...] = ()
-
-    @property
-    def verdict(self) -> str:
-        """Whether its values differ by more than the noise, in a word or two."""
-        if any(is_disturbed(row) for _, row in (self.fastest, self.slowest)):
-            return "disturbed"
-        return {None: "not known", True: "yes", False: "no"}[self.above_noise]
 
 
 def rank(cells: Iterable[CellRow]) -> list[Ranked]:
-    """The suites with two values or more that ran, the largest ratio first.
+    """The suites in which something was measured beside its baseline.
 
-    A suite with several engines takes the place of its first one: the ratio is of one engine's
-    values, never of one engine to another.
+    First those with the interval that is furthest from 1, then by the effects. A suite with several
+    engines takes the place of its first one: an engine's values are compared with its own baseline.
 
     Args:
-        cells: of one machine.
+        cells: of one machine, with their rows.
     """
     by_suite: dict[str, dict[str | None, list[CellRow]]] = {}
     for cell, row in cells:
-        if row["status"] == "ok":
-            engines = by_suite.setdefault(row["suite"], {})
+        if cell.suite != identical.SUITE:
+            engines = by_suite.setdefault(cell.suite, {})
             engines.setdefault(by_engine.engine(cell), []).append((cell, row))
     ranked = []
     for suite, engines in by_suite.items():
-        compared = [_ranked(suite, name, mine) for name, mine in engines.items() if len(mine) > 1]
-        if compared:
-            ranked.append(dataclasses.replace(compared[0], others=tuple(compared[1:])))
-    return sorted(ranked, key=lambda one: one.ratio, reverse=True)
+        tried = [_ranked(suite, name, pairs) for name, pairs in engines.items()]
+        lines = [line for line in tried if line is not None]
+        if lines:
+            ranked.append(dataclasses.replace(lines[0], others=tuple(lines[1:])))
+    return sorted(ranked, key=_order)
 
 
-def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked:
-    fastest = min(cells, key=_step_s)
-    slowest = max(cells, key=_step_s)
-    rows = [row for _, row in cells]
-    known_rates = [row for row in rows if _is_known(row["tokens_per_s"])]
-    rates = [row["tokens_per_s"] for row in known_rates]
-    sizes = {round(row["tokens_per_s"] * row["step_s"]) for row in known_rates}
-    known = [row["above_noise"] for row in rows if row["above_noise"] is not None]
+def _order(line: Ranked) -> tuple[float, float]:
+    apart = (abs(math.log(end.effect)) for end in (line.fastest, line.slowest))
+    return -line.surely, -max(apart)
+
+
+def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked | None:
+    """One engine's line; None without a value that was measured beside the baseline."""
+    known = [entry for cell, row in cells if (entry := measured(cell, row)) is not None]
+    if all(entry.cell.is_baseline for entry in known):
+        return None
+    scales = sized(cells)
+    ratios = [
+        (entry.effect, scales[entry.cell.name]) for entry in known if entry.cell.name in scales
+    ]
+    is_same = all(size.is_same for _, size in ratios)
+    tokens = [effect / size.tokens for effect, size in ratios]
+    flops = [effect / size.flops for effect, size in ratios]
     return Ranked(
         suite=suite,
         engine=engine,
-        ratio=_step_s(slowest) / _step_s(fastest),
-        fastest=fastest,
-        slowest=slowest,
-        per_token=max(rates) / min(rates) if len(sizes) > 1 else None,
-        above_noise=any(known) if known else None,
+        fastest=min(known, key=_effect),
+        slowest=max(known, key=_effect),
+        surely=max(entry.surely for entry in known),
+        is_same_work=is_same,
+        per_token=None if is_same else (min(tokens), max(tokens)),
+        per_flop=None if is_same else (min(flops), max(flops)),
+        exponent=None if is_same else work.exponent(known),
     )
 
 
-def _is_known(rate: float | None) -> bool:
-    return rate is not None and 0 < rate < math.inf
+def sized(cells: Sequence[CellRow]) -> dict[str, Scale]:
+    """By name, the size of each cell beside its baseline's, where both are known."""
+    by_value = {cell.value: cell for cell, _ in cells}
+    sizes = {
+        cell.name: work.scale(cell, by_value.get(cell.key.baseline or "")) for cell, _ in cells
+    }
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
-def _step_s(cell: CellRow) -> float:
-    return float(cell[1]["step_s"])
+def _effect(entry: Measured) -> float:
+    return entry.effect

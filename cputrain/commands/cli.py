@@ -49,19 +49,20 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--quick",
         action="store_true",
-        help="ends and middle of each suite, one round; kept apart from full results",
+        help="the cells that matter to most, or ends and middle of the suites that --bench names; "
+        "kept apart from full results",
     )
     run.add_argument(
-        "--rounds",
+        "--passes",
         type=arguments.count,
         metavar="N",
-        help="fresh workers for each cell (default 2, quick 1)",
+        help="fresh workers for a cell at most (default: as many as the time allows)",
     )
     run.add_argument(
         "--budget",
         type=arguments.positive,
         metavar="MINUTES",
-        help="leave out suites that are not expected to end in time; the next run takes them up",
+        help="time for all passes (default 19, quick 1.4); the next run goes on from there",
     )
     run.add_argument(
         "--fresh", action="store_true", help="start over instead of going on with a stopped run"

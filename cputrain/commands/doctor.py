@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cputrain.machine import busy, cpu, memory, noise, optional, reading, surroundings
+from cputrain.machine import busy, cpu, memory, noise, optional_pieces, reading, surroundings
 from cputrain.machine.finding import Finding
 from cputrain.wording import counted
 
@@ -17,14 +17,14 @@ CPU = "/sys/devices/system/cpu"
 
 def findings(root: Path = reading.ROOT, watch_s: float = 1.0) -> list[Finding]:
     """Everything that is looked at. `watch_s` seconds are spent on watching who uses the CPUs."""
-    found = []
+    listed = []
     for name, look in _LOOKS.items():
         try:
-            found.append(look(root))
+            listed.append(look(root))
         except reading.Unknown as error:
-            found.append(Finding("unknown", f"{name}: {error}"))
-    found += surroundings.findings(root)
-    return [*found, *_watch(root, watch_s), *optional.findings(root)]
+            listed.append(Finding("unknown", f"{name}: {error}"))
+    listed += surroundings.findings(root)
+    return [*listed, *_watch(root, watch_s), *optional_pieces.findings(root)]
 
 
 def _governor(root: Path) -> Finding:
@@ -138,7 +138,7 @@ def _watch(root: Path, seconds: float) -> Iterator[Finding]:
 def main(_: argparse.Namespace) -> int:
     """The `doctor` verb: print every finding, with what to do."""
     for finding in findings():
-        print(f"{finding.level:8}{finding.what}")
+        print(f"{finding.level:8}{finding.text}")
         if finding.do:
             print(f"{'':8}-> {finding.do}")
     return 0

@@ -17,27 +17,27 @@ def lines(suites: list[Planned]) -> list[str]:
 
     One line of values for each engine, where that is a parameter. The sum comes last.
     """
-    found, area = [], ""
+    shown, area = [], ""
     for planned in suites:
         if planned.area != area:
             area = planned.area
-            found.append(area)
+            shown.append(area)
         names = ", ".join(planned.suite.param_names)
-        found.append(f"  {planned.name} ({names}): {planned.description}")
+        shown.append(f"  {planned.name} ({names}): {planned.description}")
         here = [cell for cell in planned.cells if cell.why_not is None]
         usual = [cell for cell in here if cell.stack == stacks.MAIN]
         also = [cell for cell in here if cell.stack == stacks.IPEX]
         if usual or not also:
-            found += [f"    {line}" for line in _by_engine(planned, usual) or ["nothing runs here"]]
+            shown += [f"    {line}" for line in _by_engine(planned, usual) or ["nothing runs here"]]
         if also:
-            found += [f"    with --ipex: {line}" for line in _by_engine(planned, also)]
+            shown += [f"    with --ipex: {line}" for line in _by_engine(planned, also)]
         reasons: dict[str, list[PlannedCell]] = {}
         for cell in planned.cells:
             if cell.why_not is not None:
                 value = paths.cell_name(_own(planned, cell))
                 reasons.setdefault(cell.why_not.removesuffix(f", not {value}"), []).append(cell)
         for why, cells in reasons.items():
-            found.append(f"    skipped: {'; '.join(_by_engine(planned, cells))}: {why}")
+            shown.append(f"    skipped: {'; '.join(_by_engine(planned, cells))}: {why}")
     cells = [cell for planned in suites for cell in planned.cells]
     skipped = sum(cell.why_not is not None for cell in cells)
     with_flag = sum(cell.why_not is None and cell.stack == stacks.IPEX for cell in cells)
@@ -45,7 +45,7 @@ def lines(suites: list[Planned]) -> list[str]:
     end = f"{counted(len(suites), 'suite')}, {counted(len(cells), 'cell')}, "
     end += f"{skipped} of them {verb} skipped here"
     return [
-        *found,
+        *shown,
         f"{end}, {with_flag} {'runs' if with_flag == 1 else 'run'} with --ipex only"
         if with_flag
         else end,

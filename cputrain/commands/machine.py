@@ -35,9 +35,9 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
         reading.MachineError: its machine.json is damaged.
     """
     name = registry.name_here(root=root, result=result).name
-    found = facts.read_facts(root)
+    static = facts.read_facts(root)
     rows = [("machine", name)]
-    rows += [(k, v or f"unknown ({found.reasons[k]})") for k, v in found.values.items()]
+    rows += [(k, v or f"unknown ({static.reasons[k]})") for k, v in static.values.items()]
     try:
         rows.append(("memory_available", f"{memory.available_memory(root) / 2**30:.1f} GiB"))
     except reading.Unknown as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.run.session import Session
 from cputrain.sweep import driver
-from cputrain.sweep.suites import Choice, Sweep
+from cputrain.sweep.suites import FULL_S, QUICK_S, Choice, Sweep
 
 
 def main(args: argparse.Namespace) -> int:
@@ -19,12 +19,13 @@ def main(args: argparse.Namespace) -> int:
         offline=args.offline,
         model_cap_bytes=int(args.model_cap * 1e6),
         allow_machine_changes=args.allow_machine_changes,
-        libraries=libraries.given(args.library),
+        libraries=library_search.given(args.library),
     )
     choice = Choice(
         regexes=args.bench,
-        rounds=args.rounds or (1 if args.quick else None),
-        budget_s=60 * args.budget if args.budget else None,
+        passes=args.passes,
+        budget_s=60 * args.budget if args.budget else QUICK_S if args.quick else FULL_S,
+        leaves_out=args.budget is not None,
         quick=args.quick,
         ipex=args.ipex,
         fresh=args.fresh,

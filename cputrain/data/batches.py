@@ -45,8 +45,8 @@ class Batch:
     def of_rank(self, rank: int, size: int) -> Batch:
         """Rows [rank * B / size, (rank + 1) * B / size) of these B sequences."""
         each = len(self.inputs) // size
-        mine = slice(rank * each, (rank + 1) * each)
-        arrays = {name: array[mine] for name, array in vars(self).items() if array is not None}
+        rows = slice(rank * each, (rank + 1) * each)
+        arrays = {name: array[rows] for name, array in vars(self).items() if array is not None}
         return replace(self, **arrays)
 
 

@@ -54,5 +54,5 @@ class Bpe:
     def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The ids of each text and END. Several threads may do this at a time."""
         # `encode` of the library keeps other threads waiting, `encode_batch` does not.
-        found = [np.array(text.ids, np.int64) for text in self._tokenizer.encode_batch([*texts])]
-        return [np.append(ids + (ids >= END), END) for ids in found]
+        encoded = [np.array(text.ids, np.int64) for text in self._tokenizer.encode_batch([*texts])]
+        return [np.append(ids + (ids >= END), END) for ids in encoded]

@@ -85,8 +85,8 @@ def _kept(path: Path) -> Corpus:
         if fingerprint(rows) != content["fingerprint"]:
             raise DataError("its rows do not match its fingerprint")
     except (ValueError, KeyError, TypeError) as error:
-        what = f"it is not the JSON that was written ({type(error).__name__})"
-        raise DataError(f"{path} is damaged: {what}; delete it") from error
+        reason = f"it is not the JSON that was written ({type(error).__name__})"
+        raise DataError(f"{path} is damaged: {reason}; delete it") from error
     except DataError as error:
         raise DataError(f"{path} is damaged: {error}; delete it") from error
     return Corpus(rows, source, content["fingerprint"])

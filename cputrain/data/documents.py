@@ -26,8 +26,8 @@ def attempt(path: Path, work: Callable[[], T]) -> T | DataError:
     except DataError as error:
         return error
     except Exception as error:
-        said = str(error).partition("\n")[0]
-        return DataError(f"{path}: {type(error).__name__}: {said}")
+        message = str(error).partition("\n")[0]
+        return DataError(f"{path}: {type(error).__name__}: {message}")
 
 
 class Documents:

@@ -67,8 +67,8 @@ class Lines:
         except ValueError:
             text = None
         if not isinstance(text, str):
-            what = f"line {number % self.rows + 1} is not a text in JSON"
-            raise DataError(f"{self.path} is damaged: {what}; delete it")
+            reason = f"line {number % self.rows + 1} is not a text in JSON"
+            raise DataError(f"{self.path} is damaged: {reason}; delete it")
         return text
 
     def close(self) -> None:

@@ -68,13 +68,13 @@ class Targets:
 
     def _known(self, batch: Batch, count: int) -> np.ndarray:
         """The documents' own tokens from each sequence's start on, IGNORE past their end."""
-        found = np.full((len(batch.inputs), count), IGNORE)
+        known = np.full((len(batch.inputs), count), IGNORE)
         assert batch.places is not None
         for row, place in enumerate(batch.places):
             start, stop = self._spans[place]
             tokens = self._tokens.ids[start : min(start + count, stop)]
-            found[row, : len(tokens)] = tokens
-        return found
+            known[row, : len(tokens)] = tokens
+        return known
 
     def _causal(self, batch: Batch) -> None:
         known = self._known(batch, self._length + 1)
@@ -102,23 +102,23 @@ class Targets:
         self._hidden("node", related, batch.inputs[:, half:], node_targets[:, half:])
 
     def _hidden(
-        self, what: str, known: np.ndarray, inputs: np.ndarray, targets: np.ndarray
+        self, unit: str, known: np.ndarray, inputs: np.ndarray, targets: np.ndarray
     ) -> None:
         """Targets are the originals of selected places; elsewhere the input is the original."""
         selected = targets != IGNORE
         count = int(selected.sum())
         wrong = int((targets != known)[selected].sum())
         if wrong or not count:
-            raise DidNotTrain(f"{wrong} of {count} targets are not the original {what}")
+            raise DidNotTrain(f"{wrong} of {count} targets are not the original {unit}")
         most = np.maximum(1, (known != IGNORE).sum(axis=1) // 2)
         if (selected.sum(axis=1) > most).any():
-            raise DidNotTrain(f"more than half of the {what}s of a sequence are targets")
+            raise DidNotTrain(f"more than half of the {unit}s of a sequence are targets")
         if count >= ENOUGH and not (inputs[selected] == self._mask).any():
-            raise DidNotTrain(f"none of {count} {what}s that are targets is masked")
-        self._untouched(what, np.where(selected, inputs, known), inputs)
+            raise DidNotTrain(f"none of {count} {unit}s that are targets is masked")
+        self._untouched(unit, np.where(selected, inputs, known), inputs)
 
-    def _untouched(self, what: str, known: np.ndarray, inputs: np.ndarray) -> None:
+    def _untouched(self, unit: str, known: np.ndarray, inputs: np.ndarray) -> None:
         """Inputs are the documents', and `end` where those are over."""
         wrong = int((inputs != np.where(known == IGNORE, self._tokens.end, known)).sum())
         if wrong:
-            raise DidNotTrain(f"{wrong} of {inputs.size} inputs are not the document's {what}")
+            raise DidNotTrain(f"{wrong} of {inputs.size} inputs are not the document's {unit}")

@@ -69,8 +69,8 @@ class Bytes:
 
     def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
         """See `Tokenizer`."""
-        found = [np.frombuffer(text.encode(), np.uint8).astype(np.int64) for text in texts]
-        return [np.append(ids, END) for ids in found]
+        encoded = [np.frombuffer(text.encode(), np.uint8).astype(np.int64) for text in texts]
+        return [np.append(ids, END) for ids in encoded]
 
 
 def tokenizer(corpus: Corpus, vocab_size: int, root: Path) -> Tokenizer:

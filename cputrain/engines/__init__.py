@@ -149,3 +149,10 @@ def check_weights(expected: Mapping[str, tuple[int, ...]], given: Weights) -> No
             raise EngineError(
                 f"weight {name}: {shape} given, {expected.get(name, 'nothing')} expected"
             )
+
+
+def copy_weights(arrays: Weights, weights: Weights) -> None:
+    """Copy `weights` into an engine's `arrays`. Raises EngineError where they do not fit."""
+    check_weights({name: array.shape for name, array in arrays.items()}, weights)
+    for name, array in arrays.items():
+        array[...] = weights[name]

@@ -39,7 +39,7 @@ class Library(ABC):
     def __init__(self, path: str) -> None:
         self.calls = 0
         self._library = loaded(path)
-        self._function = self._found()
+        self._function = self._find_function()
         self.path = file_of(self._function)
 
     def sgemm(
@@ -79,7 +79,7 @@ class Library(ABC):
         """Of the library, as it says itself."""
 
     @abstractmethod
-    def _found(self) -> Any:
+    def _find_function(self) -> Any:
         """The function that multiplies, with its arguments' types."""
 
     @abstractmethod
@@ -96,7 +96,7 @@ class Cblas(Library):
 
     names: tuple[str, ...] = ("cblas_sgemm",)
 
-    def _found(self) -> Any:
+    def _find_function(self) -> Any:
         code = function(self._library, *self.names)
         code.restype = None
         matrix = (ADDRESS, WHOLE)
@@ -133,10 +133,10 @@ class Mkl(Cblas):
 
     name = "mkl"
 
-    def _found(self) -> Any:
+    def _find_function(self) -> Any:
         if os.environ.get("MKL_THREADING_LAYER") == "GNU":
             loaded("libgomp.so.1")  # MKL ends the process where it is missing
-        return super()._found()
+        return super()._find_function()
 
     def version(self) -> str:
         """Version and build date."""
@@ -165,7 +165,7 @@ class OneDnn(Library):
 
     name = "onednn"
 
-    def _found(self) -> Any:
+    def _find_function(self) -> Any:
         runtime = self._about().cpu_runtime
         if runtime != OPENMP:
             rule = "a build for OpenMP is needed, such as that of pip install onednn-cpu-gomp"
@@ -192,8 +192,8 @@ class OneDnn(Library):
     def _about(self) -> _Version:
         version = function(self._library, "dnnl_version")
         version.restype = ctypes.POINTER(_Version)
-        found: _Version = version().contents
-        return found
+        contents: _Version = version().contents
+        return contents
 
 
 KINDS: dict[str, type[Library]] = {kind.name: kind for kind in (OpenBlas, Mkl, OneDnn)}

@@ -22,17 +22,17 @@ def of_torch(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
 
     The head's and attention's stay in the library that torch was built with.
     """
-    asked, in_step = experiment.runtime.matmul_backend, evidence.get("products_by_library") or {}
-    if asked == "default":
+    backend, in_step = experiment.runtime.matmul_backend, evidence.get("products_by_library") or {}
+    if backend == "default":
         return []
-    layers = {asked: sum(2 + is_trained for is_trained in linear_layers(experiment).values())}
+    layers = {backend: sum(2 + is_trained for is_trained in linear_layers(experiment).values())}
     counted = evidence.get("layer_products_by_library")
-    least, there = of_layers(experiment), in_step.get(asked, 0)
+    least, there = of_layers(experiment), in_step.get(backend, 0)
     checks = [
         same("products of the linear layers by library", layers, counted),
-        Check(f"products of a step by {asked}", f">= {least}", there, there >= least),
+        Check(f"products of a step by {backend}", f">= {least}", there, there >= least),
     ]
-    if asked == "mkl":
+    if backend == "mkl":
         checks.append(same("products of a step by onednn", 0, in_step.get("onednn", 0)))
     return checks
 

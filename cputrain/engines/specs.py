@@ -8,13 +8,13 @@ from __future__ import annotations
 import abc
 import functools
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
-from cputrain.knobs.inforce import Check, busy_threads
+from cputrain.knobs.inforce import Check, busy_pool, busy_threads
 from cputrain.knobs.knob import Knob
 from cputrain.machine import reading
 from cputrain.model import on_paper
@@ -68,6 +68,8 @@ class Spec(OnPaper, abc.ABC):
         compile_s: seconds more, by runtime.compile.
         knobs: the settings of a worker's process that concern it, in the order they are asked.
         dispatching: threads beside those that compute, which hand out work.
+        forks: whether its workers may be forked from a process that has imported it: it has a
+            single thread then, and its import takes long enough for that to pay.
     """
 
     name: ClassVar[str]
@@ -84,6 +86,7 @@ class Spec(OnPaper, abc.ABC):
     compile_s: ClassVar[Mapping[str, float]] = {}
     knobs: ClassVar[tuple[Knob, ...]]
     dispatching: ClassVar[int] = 0
+    forks: ClassVar[bool] = False
 
     def check(self, experiment: Experiment) -> None:
         """Raise ExperimentError for the first rule of this engine that `experiment` breaks."""
@@ -111,7 +114,7 @@ class Spec(OnPaper, abc.ABC):
         """Build what is `missing`. Raises EngineError."""
 
     @abc.abstractmethod
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """The thread counts that its libraries report, of its `readings`."""
 
     @abc.abstractmethod
@@ -120,15 +123,25 @@ class Spec(OnPaper, abc.ABC):
 
     def busy(
         self,
-        asked: int,
+        expected: int,
         before: dict[int, int],
         after: dict[int, int],
         wall_s: float,
         *,
         exactly: bool,
     ) -> Check:
-        """The threads that computed during a sample of `wall_s` seconds; see `busy_threads`."""
-        return busy_threads(asked, before, after, exactly=exactly)
+        """The threads that computed during a sample of `wall_s` seconds.
+
+        See `busy_threads` and, where there is a pool, `busy_pool`.
+        """
+        pool = self.pool()
+        if pool is None:
+            return busy_threads(expected, before, after, exactly=exactly)
+        return busy_pool(expected, before, after, pool, wall_s, exactly=exactly)
+
+    def pool(self) -> Collection[int] | None:
+        """Threads of this process that work in turns with the one that starts them; by id."""
+        return None
 
 
 def joined(values: tuple[object, ...]) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from cputrain.experiment import rules
+from cputrain.experiment.budget import Budget
 from cputrain.experiment.fields import ExperimentError as ExperimentError
 from cputrain.experiment.fields import refuse
-from cputrain.experiment.parts import Budget, Model, Training
+from cputrain.experiment.parts import Model, Training
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 

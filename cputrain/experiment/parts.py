@@ -1,8 +1,7 @@
-"""The parts of an experiment and what each of their fields may be; `runtime` and `system` have two.
+"""The model and its training: two parts of an experiment, and what each of their fields may be.
 
-Standard library only.
-
-What a field means together with others is in `rules`.
+Standard library only. `runtime`, `system` and `budget` have the other parts. What a field means
+together with others is in `rules`.
 """
 
 from __future__ import annotations
@@ -178,31 +177,3 @@ class Training:
     def is_masked(self) -> bool:
         """Whether masked tokens are predicted instead of next ones."""
         return self.objective in ("masked", "masked_node")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """How much is measured, and when to give up.
-
-    Attributes:
-        steps: timed optimizer steps in one sample.
-        samples: samples that one worker takes.
-        micro_batches: of the grad_accum ones that are run in a step; the others are reckoned to
-            take as long, and the step time is a sum. None is all: nothing is reckoned.
-        warm_up_steps, warm_up_s: most steps and seconds spent on getting steady, outside the clock.
-        deadline_s: wall-clock seconds that one worker may take in all.
-    """
-
-    steps: int = 10
-    samples: int = 3
-    micro_batches: int | None = None
-    warm_up_steps: int = 30
-    warm_up_s: float = 3.0
-    deadline_s: int = 300
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "samples", "deadline_s"):
-            whole(self, name, 1)
-        whole_or_none(self, "micro_batches", 1)
-        whole(self, "warm_up_steps", 2)
-        real(self, "warm_up_s", 0.0, 3600.0)

@@ -13,7 +13,7 @@ from typing import Any
 from cputrain.experiment import Experiment
 from cputrain.experiment.published import Figure, wikitext_2, wikitext_103
 
-HEAVY = {"steps": 1, "samples": 3, "warm_up_steps": 2, "deadline_s": 600}
+HEAVY = {"steps": 1, "warm_up_steps": 2, "deadline_s": 600}
 """Budget of presets whose step takes seconds."""
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from cputrain.experiment import rules_system
 from cputrain.experiment.activations import is_gated
+from cputrain.experiment.budget import Budget
 from cputrain.experiment.fields import refuse
-from cputrain.experiment.parts import Budget, Model, Training
+from cputrain.experiment.parts import Model, Training
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 

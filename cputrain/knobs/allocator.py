@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain.knobs.inforce import Check
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import libraries, malloc
+from cputrain.machine import library_search, malloc
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
@@ -36,7 +36,7 @@ class Allocator(Knob):
         """It is not installed; glibc's settings need glibc."""
         allocator = experiment.system.allocator
         if allocator in PRELOADED:
-            return libraries.why_not(allocator)
+            return library_search.why_not(allocator)
         if allocator == "glibc_thresholds" and not _has_glibc():
             return "the C library here is not glibc, whose thresholds these are"
         return None
@@ -50,26 +50,26 @@ class Allocator(Knob):
     def preload(self, experiment: Experiment) -> tuple[str, ...]:
         """The library."""
         allocator = experiment.system.allocator
-        return (str(libraries.find(allocator)),) if allocator in PRELOADED else ()
+        return (str(library_search.find(allocator)),) if allocator in PRELOADED else ()
 
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         """Where malloc really is, as the loader only warns of a library that it cannot load."""
-        allocator, found = experiment.system.allocator, malloc.providers()
+        allocator, providers = experiment.system.allocator, malloc.providers()
         name = f"allocator {allocator}: file that has malloc"
         if allocator in PRELOADED:
-            asked = os.path.realpath(libraries.find(allocator))
+            expected = os.path.realpath(library_search.find(allocator))
             return [
                 Check(
                     name,
-                    asked,
-                    " and ".join(found),
-                    found == [asked] and not malloc.is_glibc(asked),
+                    expected,
+                    " and ".join(providers),
+                    providers == [expected] and not malloc.is_glibc(expected),
                 )
             ]
-        is_glibc = len(found) == 1 and malloc.is_glibc(found[0])
-        checks = [Check(name, "glibc's", " and ".join(found), is_glibc or not _has_glibc())]
+        is_glibc = len(providers) == 1 and malloc.is_glibc(providers[0])
+        checks = [Check(name, "glibc's", " and ".join(providers), is_glibc or not _has_glibc())]
         if allocator == "glibc_thresholds":
             checks += [tunables(), kept()]
         return checks
@@ -83,13 +83,15 @@ def tunables(environ: Path = Path("/proc/self/environ")) -> Check:
     """
     words = os.fsdecode(environ.read_bytes()).split("\0")
     starts = [n for n, word in enumerate(words) if word.startswith("GLIBC_TUNABLES=")]
-    found = []
+    settings = []
     for n in starts[:1]:
         rest = itertools.takewhile(lambda word: word.startswith("glibc."), words[n + 1 :])
-        found = ":".join([words[n].partition("=")[2], *rest]).split(":")
-    asked = [f"{key}={value}" for key, value in TUNABLES.items()]
-    ok = set(asked) <= set(found)
-    return Check("GLIBC_TUNABLES at the start", ":".join(asked), ":".join(found) or "not set", ok)
+        settings = ":".join([words[n].partition("=")[2], *rest]).split(":")
+    expected = [f"{key}={value}" for key, value in TUNABLES.items()]
+    ok = set(expected) <= set(settings)
+    return Check(
+        "GLIBC_TUNABLES at the start", ":".join(expected), ":".join(settings) or "not set", ok
+    )
 
 
 def kept() -> Check:

@@ -43,27 +43,27 @@ class Clocked(Knob):
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         files = Files(machine_root())
-        found: list[Check] = []
+        checks: list[Check] = []
         for control, value in wanted.controls(experiment.system, files, placement.cpus):
             if isinstance(control, Turbo):
-                found.append(same("turbo", value, control.state()))
+                checks.append(same("turbo", value, control.state()))
             elif isinstance(control, Frequency):
-                found += limits(control, value)
+                checks += limits(control, value)
                 if files.root == ROOT:  # a made tree says nothing about the real clock
-                    found += observed(control, value)
+                    checks += observed(control, value)
             elif control.name != "huge_pages":  # knobs.huge_pages shows those in force
                 now = sorted(set(control.read().values()))
-                found.append(Check(control.label, value, ", ".join(now), now == [value]))
-        return found
+                checks.append(Check(control.label, value, ", ".join(now), now == [value]))
+        return checks
 
 
 def limits(control: Frequency, value: str) -> list[Check]:
     """Both limits of every policy, as the kernel has them."""
-    now, asked = control.read(), control.asked(value)
+    now, expected = control.read(), control.texts(value)
     checks = []
     for end in (LOW, HIGH):
-        names = [name for name in asked if name.endswith(end)]
-        wrong = {name: now.get(name) for name in names if now.get(name) != asked[name]}
+        names = [name for name in expected if name.endswith(end)]
+        wrong = {name: now.get(name) for name in names if now.get(name) != expected[name]}
         ghz = " to ".join(dict.fromkeys(f"{ghz:g}" for ghz in control.ghz(value)))
         checks.append(Check(f"{end}, {ghz} GHz", "as asked", wrong or "as asked", not wrong))
     return checks
@@ -82,15 +82,15 @@ def observed(control: Frequency, value: str) -> list[Check]:
     nominal, turbo = control.nominal_ghz(), control.has_turbo()
     if turbo and (nominal is None or high > nominal):
         low = control.lowest_ghz() if nominal is None else min(low, nominal)
-        asked = f"{low:g} to {high:g}, as turbo allows"
+        expected = f"{low:g} to {high:g}, as turbo allows"
     else:
-        asked = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        expected = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     if turbo and value == "max":
-        high, asked = math.inf, f"{low:g} at least"
-    asked = f"{asked}, within {CLOSE:.0%}"
+        high, expected = math.inf, f"{low:g} at least"
+    expected = f"{expected}, within {CLOSE:.0%}"
     try:
-        found = statistics.median(clock.observed_ghz() for _ in range(READINGS))
+        ghz = statistics.median(clock.observed_ghz() for _ in range(READINGS))
     except Unknown as unknown:
-        return [Check(name, asked, f"cannot be shown: {unknown}", False)]
-    ok = low * (1 - CLOSE) <= found <= high * (1 + CLOSE)
-    return [Check(name, asked, round(found, 3), ok)]
+        return [Check(name, expected, f"cannot be shown: {unknown}", False)]
+    ok = low * (1 - CLOSE) <= ghz <= high * (1 + CLOSE)
+    return [Check(name, expected, round(ghz, 3), ok)]

@@ -43,11 +43,11 @@ def disabled() -> int:
 def glibc() -> tuple[int, int] | None:
     """Version of the C library, None where it is another one."""
     try:
-        said = os.confstr("CS_GNU_LIBC_VERSION") or ""
+        version = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):
         return None
-    found = re.match(r"glibc (\d+)\.(\d+)", said)
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.match(r"glibc (\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def malloc_asks(root: Path = reading.ROOT) -> bool:
@@ -138,8 +138,8 @@ def in_force(setting: str, root: Path = reading.ROOT) -> list[Check]:
             checks.append(same("malloc asks for huge pages", True, malloc_asks(root)))
         else:
             checks.append(same("the machine's huge-page mode", setting, pages.huge_page_mode(root)))
-        found = pages.anon_huge_bytes(root)
+        huge_bytes = pages.anon_huge_bytes(root)
     except reading.Unknown as unknown:
         return [*checks, Check("huge pages", setting, f"cannot be shown: {unknown}", False)]
-    asked, ok = ("0", found == 0) if setting == "never" else ("> 0", found > 0)
-    return [*checks, Check("bytes in huge pages", asked, found, ok)]
+    expected, ok = ("0", huge_bytes == 0) if setting == "never" else ("> 0", huge_bytes > 0)
+    return [*checks, Check("bytes in huge pages", expected, huge_bytes, ok)]

@@ -15,57 +15,57 @@ class NotInForce(RuntimeError):
     """A setting that does not apply: the message names it, what was asked and what was found."""
 
 
-def same(name: str, asked: Any, found: Any) -> Check:
+def same(name: str, expected: Any, actual: Any) -> Check:
     """Whether what was found is what was asked."""
-    return Check(name, asked, found, asked == found)
+    return Check(name, expected, actual, expected == actual)
 
 
 def require(checks: Iterable[Check]) -> None:
     """Raise NotInForce for the first check that failed."""
     for check in checks:
         if not check.ok:
-            raise NotInForce(f"{check.name}: asked for {check.asked}, found {check.found}")
+            raise NotInForce(f"{check.name}: asked for {check.expected}, found {check.actual}")
 
 
-def launch_mask(asked: list[int], found: set[int]) -> Check:
+def launch_mask(expected: list[int], actual: set[int]) -> Check:
     """The affinity mask that the interpreter started with, read before anything was imported."""
-    return same("affinity mask at launch", sorted(asked), sorted(found))
+    return same("affinity mask at launch", sorted(expected), sorted(actual))
 
 
-def thread_masks(asked: list[int]) -> Check:
+def thread_masks(cpus: list[int]) -> Check:
     """Every thread of this process keeps inside the launch mask."""
-    outside = {id: mask for id, mask in masks().items() if not set(mask) <= set(asked)}
-    return Check("affinity mask of every thread", sorted(asked), outside or "inside", not outside)
+    outside = {id: mask for id, mask in masks().items() if not set(mask) <= set(cpus)}
+    return Check("affinity mask of every thread", sorted(cpus), outside or "inside", not outside)
 
 
-def unbound(asked: list[int]) -> Check:
+def unbound(cpus: list[int]) -> Check:
     """No thread of this process is bound to less than the launch mask."""
-    fewer = {id: mask for id, mask in masks().items() if set(mask) < set(asked)}
+    fewer = {id: mask for id, mask in masks().items() if set(mask) < set(cpus)}
     return Check("threads bound to fewer CPUs", "none", fewer or "none", not fewer)
 
 
 def masks() -> dict[int, list[int]]:
     """The affinity mask of each thread of this process, by the kernel's id."""
-    found = {}
+    by_thread = {}
     for task in Path("/proc/self/task").iterdir():
         try:
-            found[int(task.name)] = sorted(os.sched_getaffinity(int(task.name)))
+            by_thread[int(task.name)] = sorted(os.sched_getaffinity(int(task.name)))
         except ProcessLookupError:
             continue  # it ended while we looked
-    return found
+    return by_thread
 
 
-def preloads(asked: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
+def preloads(paths: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
     """Each preloaded library is mapped; the loader only warns where it could not load one."""
-    there, checks = mapped.files(root) if asked else [], []
-    for path in asked:
-        found = "mapped" if {str(Path(path).resolve()), path} & {*there} else "not mapped"
-        checks.append(same(f"preload of {path}", "mapped", found))
+    there, checks = mapped.files(root) if paths else [], []
+    for path in paths:
+        state = "mapped" if {str(Path(path).resolve()), path} & {*there} else "not mapped"
+        checks.append(same(f"preload of {path}", "mapped", state))
     return checks
 
 
 def busy_threads(
-    asked: int, before: dict[int, int], after: dict[int, int], *, exactly: bool
+    expected: int, before: dict[int, int], after: dict[int, int], *, exactly: bool
 ) -> Check:
     """Threads that used CPU time over a sample, and not one in a hundred of the busiest's only.
 
@@ -76,13 +76,13 @@ def busy_threads(
             otherwise a model too small to share out may leave some idle.
     """
     used = [ns - before.get(thread, 0) for thread, ns in after.items()]
-    found = sum(ns > 0.01 * max(used) for ns in used)
-    right = found == asked if exactly else found <= asked
-    return Check("threads that used CPU time", asked, found, right)
+    actual = sum(ns > 0.01 * max(used) for ns in used)
+    right = actual == expected if exactly else actual <= expected
+    return Check("threads that used CPU time", expected, actual, right)
 
 
 def busy_pool(
-    asked: int,
+    expected: int,
     before: dict[int, int],
     after: dict[int, int],
     pool: Collection[int],
@@ -101,6 +101,6 @@ def busy_pool(
     """
     used = {id: ns - before.get(id, 0) for id, ns in after.items()}
     of_pool = sum(used.get(id, 0) > 0.01 * max(used.values()) for id in pool)
-    found = max(1, of_pool, round(sum(used.values()) / 1e9 / wall_s))
-    right = found == asked if exactly else found <= asked
-    return Check("threads that computed", asked, found, right)
+    actual = max(1, of_pool, round(sum(used.values()) / 1e9 / wall_s))
+    right = actual == expected if exactly else actual <= expected
+    return Check("threads that computed", expected, actual, right)

@@ -28,16 +28,16 @@ def mkl(library: ctypes.CDLL) -> dict[str, str | None]:
     On CPUs not of Intel's make the first is "Intel(R) Architecture processors", which says
     nothing. None where this build of MKL, or whatever `library` is linked with, does not tell.
     """
-    found: dict[str, str | None] = {"mkl": None, "mkl_mode": None}
+    report: dict[str, str | None] = {"mkl": None, "mkl_mode": None}
     # torch has MKL inside, where only the inner names are left.
     if version := _function(library, "MKL_Get_Version", "mkl_serv_get_version"):
-        told = _MklVersion()
-        version(ctypes.byref(told))
-        found["mkl"] = told.processor.decode() if told.processor else None
+        build = _MklVersion()
+        version(ctypes.byref(build))
+        report["mkl"] = build.processor.decode() if build.processor else None
     if mode := _function(library, "MKL_CBWR_Get", "mkl_serv_cbwr_get"):
         code = mode(CBWR_BRANCH)
-        found["mkl_mode"] = CBWR.get(code, str(code))
-    return found
+        report["mkl_mode"] = CBWR.get(code, str(code))
+    return report
 
 
 def onednn(library: ctypes.CDLL) -> str | None:

@@ -82,7 +82,7 @@ CAPS = {
 
 
 class Instructions(Knob):
-    """The most that the libraries may use of the CPU's instructions. Engines add what is `said`."""
+    """The most that the libraries may use of the CPU's instructions. Engines add `reports`."""
 
     def why_not(self, experiment: Experiment, root: Path = reading.ROOT) -> str | None:
         """The instructions that the CPU lacks; avx2 where native is no more is a valid cell."""
@@ -97,14 +97,14 @@ class Instructions(Knob):
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         level = experiment.system.instruction_set
-        return [] if level == NATIVE else in_force(level, self.said(experiment, readings))
+        return [] if level == NATIVE else in_force(level, self.reports(experiment, readings))
 
-    def said(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
+    def reports(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
         """What the engine's libraries say of themselves, by library: see `in_force`."""
         return {}
 
 
-def in_force(level: str, said: dict[str, Any]) -> list[Check]:
+def in_force(level: str, reports: dict[str, Any]) -> list[Check]:
     """What the libraries say of themselves, held against the cap `level`.
 
     A library that does not say what it uses passes, and its check tells that it is silent.
@@ -117,38 +117,38 @@ def in_force(level: str, said: dict[str, Any]) -> list[Check]:
 
     cap = CAPS[level]
     rules: dict[str, tuple[str, str, Callable[[Any], bool]]] = {
-        "aten": ("instructions of torch's loops", cap.aten, lambda found: found == cap.aten),
+        "aten": ("instructions of torch's loops", cap.aten, lambda value: value == cap.aten),
         "onednn": (
             "instructions of oneDNN",
             cap.onednn,
-            lambda found: found.removeprefix("Intel ") == cap.onednn,
+            lambda value: value.removeprefix("Intel ") == cap.onednn,
         ),
-        "ipex": ("instructions of IPEX's loops", cap.aten, lambda found: found == cap.aten),
+        "ipex": ("instructions of IPEX's loops", cap.aten, lambda value: value == cap.aten),
         "ipex_onednn": ("instructions of IPEX's oneDNN", cap.onednn, lambda f: f == cap.onednn),
         "openblas": (
             "kernels of OpenBLAS",
             cap.openblas,
-            lambda found: set(found) == {cap.openblas},
+            lambda value: set(value) == {cap.openblas},
         ),
         "numpy": (
             "instructions of NumPy above its baseline",
             f"none above {level}",
-            lambda found: not set(found) & set(cap.numpy),
+            lambda value: not set(value) & set(cap.numpy),
         ),
     }
     if level == "baseline":
-        asked = cap.environment["MKL_CBWR"]
-        rules["mkl_mode"] = ("code path of MKL", asked, lambda found: found == asked)
+        expected = cap.environment["MKL_CBWR"]
+        rules["mkl_mode"] = ("code path of MKL", expected, lambda value: value == expected)
     else:
-        rules["mkl"] = ("code path of MKL", "AVX2", lambda found: "AVX-512" not in found)
+        rules["mkl"] = ("code path of MKL", "AVX2", lambda value: "AVX-512" not in value)
     checks = []
-    for library, (name, asked, holds) in rules.items():
-        if library in said:
-            found = None if said[library] == OTHER_MAKE else said[library]
+    for library, (name, expected, holds) in rules.items():
+        if library in reports:
+            value = None if reports[library] == OTHER_MAKE else reports[library]
             checks.append(
-                Check(name, asked, SILENT, True)
-                if found is None
-                else Check(name, asked, found, holds(found))
+                Check(name, expected, SILENT, True)
+                if value is None
+                else Check(name, expected, value, holds(value))
             )
     return checks
 
@@ -161,9 +161,9 @@ def openblas(readings: dict[str, Any]) -> dict[str, Any]:
 
 def beside() -> dict[str, Any]:
     """What MKL and oneDNN say where they were loaded beside the engine's own library."""
-    said: dict[str, Any] = {}
+    reports: dict[str, Any] = {}
     for path in mapped.libraries("libmkl_rt"):
-        said |= instruction_sets.mkl(ctypes.CDLL(path))
+        reports |= instruction_sets.mkl(ctypes.CDLL(path))
     for path in mapped.libraries("libdnnl"):
-        said["onednn"] = instruction_sets.onednn(ctypes.CDLL(path))
-    return said
+        reports["onednn"] = instruction_sets.onednn(ctypes.CDLL(path))
+    return reports

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cputrain import environ
 from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
@@ -33,14 +33,14 @@ class Matmul(Knob):
         backend = experiment.runtime.matmul_backend
         if backend == "default":
             return None
-        return why_no_mkl(backend) or libraries.why_not(backend)
+        return why_no_mkl(backend) or library_search.why_not(backend)
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
         """The library's path, and MKL's layers."""
         backend = experiment.runtime.matmul_backend
         if backend == "default":
             return {}
-        return {VARIABLE: str(libraries.find(backend))} | self.threading(backend)
+        return {VARIABLE: str(library_search.find(backend))} | self.threading(backend)
 
     def threading(self, backend: str) -> dict[str, str]:
         """What makes the library's threads."""
@@ -49,14 +49,19 @@ class Matmul(Knob):
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
-        """The library's file, and what makes MKL's threads."""
+        """The library's file, and its threads."""
         backend, blas = experiment.runtime.matmul_backend, readings.get("blas") or {}
         if backend == "default":
             return []
-        checks = [same("library of matrix products", given(), blas.get("path"))]
-        if backend == "mkl":
-            checks.append(same("MKL's threading layer", "gnu", blas.get("threading")))
-        return checks
+        path = same("library of matrix products", given(), blas.get("path"))
+        return [path, *self.checks_of_threads(backend, readings)]
+
+    def checks_of_threads(self, backend: str, readings: dict[str, Any]) -> list[Check]:
+        """What makes MKL's threads."""
+        blas = readings.get("blas") or {}
+        if backend != "mkl":
+            return []
+        return [same("MKL's threading layer", "gnu", blas.get("threading"))]
 
 
 def given() -> str:

@@ -35,10 +35,10 @@ def policy_words(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) 
     if policy == "local":
         return ("--localalloc",)
     option = "interleave" if policy == "interleave" else "membind"
-    return (f"--{option}={','.join(map(str, asked_nodes(policy, mask, root)))}",)
+    return (f"--{option}={','.join(map(str, target_nodes(policy, mask, root)))}",)
 
 
-def asked_nodes(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> tuple[int, ...]:
+def target_nodes(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> tuple[int, ...]:
     """The nodes that the pages are to be on; for local none is said. Raises reading.Unknown."""
     if policy == "interleave":
         return memory_nodes(root)
@@ -53,13 +53,13 @@ def asked_nodes(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -
 def reason(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> str | None:
     """Why a process on the CPUs of `mask` cannot have `policy` here."""
     try:
-        nodes, asked = memory_nodes(root), asked_nodes(policy, mask, root)
+        nodes, targets = memory_nodes(root), target_nodes(policy, mask, root)
     except reading.Unknown as unknown:
         return f"the kernel does not say which NUMA nodes there are: {unknown}"
     if len(nodes) < 2:
         return "1 NUMA node: no contrast" if nodes else "no NUMA node has memory for this process"
-    if not set(asked) <= set(nodes):
-        return f"the memory of NUMA node {asked[0]} is not allowed to this process"
+    if not set(targets) <= set(nodes):
+        return f"the memory of NUMA node {targets[0]} is not allowed to this process"
     if shutil.which("numactl") is None:
         return INSTALL
     return trial(policy_words(policy, mask, root))
@@ -87,9 +87,11 @@ def trial(words: tuple[str, ...]) -> str | None:
         return f"numactl cannot be run: {error}"
     if run.returncode == 0:
         return None
-    said = next((line for line in run.stderr.splitlines() if line.strip()), "it does not say why")
-    hint = "; in a container start it with --cap-add SYS_NICE" if "permitted" in said else ""
-    return f"numactl {' '.join(words)} fails here: {said.strip()}{hint}"
+    message = next(
+        (line for line in run.stderr.splitlines() if line.strip()), "it does not say why"
+    )
+    hint = "; in a container start it with --cap-add SYS_NICE" if "permitted" in message else ""
+    return f"numactl {' '.join(words)} fails here: {message.strip()}{hint}"
 
 
 class Numa(Knob):
@@ -125,12 +127,12 @@ def in_force(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> l
     name = "memory policy"
     if policy == "default":
         try:
-            found = pages.process_policy(root)
+            actual = pages.process_policy(root)
         except reading.Unknown:
             return []  # a kernel without NUMA: there is no other policy
-        return [Check(name, "default", found, found in ("default", "local"))]
+        return [Check(name, "default", actual, actual in ("default", "local"))]
     try:
-        nodes = asked_nodes(policy, mask, root)
+        nodes = target_nodes(policy, mask, root)
         maps = pages.numa_maps(root)
         policies = {pages.parse_policy(written) for written in maps.policies}
     except reading.Unknown as unknown:
@@ -139,12 +141,12 @@ def in_force(policy: str, mask: tuple[int, ...], root: Path = reading.ROOT) -> l
     if policy == "local":
         modes = {pages.Policy("local"), pages.Policy("default")}
         return [Check(name, "local", shown, policies <= modes)]
-    asked = pages.Policy("bind" if policy == "one_node" else "interleave", nodes)
-    checks = [Check(name, str(asked), shown, policies == {asked})]
-    found_on = {node: f"{n >> 20} MiB" for node, n in sorted(maps.nodes.items())}
+    expected = pages.Policy("bind" if policy == "one_node" else "interleave", nodes)
+    checks = [Check(name, str(expected), shown, policies == {expected})]
+    sizes = {node: f"{n >> 20} MiB" for node, n in sorted(maps.nodes.items())}
     where = "nodes of the anonymous pages"
     if policy == "one_node":
-        return [*checks, Check(where, f"{nodes[0]} alone", found_on, set(maps.nodes) == set(nodes))]
+        return [*checks, Check(where, f"{nodes[0]} alone", sizes, set(maps.nodes) == set(nodes))]
     least = SHARE * sum(maps.nodes.values()) / len(nodes)
     even = all(maps.nodes.get(node, 0) >= least for node in nodes)
-    return [*checks, Check(where, f"shared out among {', '.join(map(str, nodes))}", found_on, even)]
+    return [*checks, Check(where, f"shared out among {', '.join(map(str, nodes))}", sizes, even)]

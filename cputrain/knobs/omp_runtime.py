@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import libraries, mapped, openmp, reading
+from cputrain.machine import library_search, mapped, openmp, reading
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment
@@ -32,18 +32,18 @@ class OmpRuntime(Knob):
     caller = "the engine"
 
     def why_not(self, experiment: Experiment) -> str | None:
-        return libraries.why_not(INTEL) if experiment.system.omp_runtime == INTEL else None
+        return library_search.why_not(INTEL) if experiment.system.omp_runtime == INTEL else None
 
     def preload(self, experiment: Experiment) -> tuple[str, ...]:
         if experiment.system.omp_runtime != INTEL:
             return ()
-        return (str(libraries.find(INTEL)),)
+        return (str(library_search.find(INTEL)),)
 
     def checks(
         self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
     ) -> list[Check]:
         if experiment.system.omp_runtime == INTEL:
-            return [intel_in_force(libraries.find(INTEL), self.caller)]
+            return [intel_in_force(library_search.find(INTEL), self.caller)]
         return gnu_in_force(self.caller, called=self.is_called(readings))
 
     def is_called(self, readings: dict[str, Any]) -> bool:
@@ -63,9 +63,9 @@ def gnu_in_force(caller: str, *, called: bool, root: Path = reading.ROOT) -> lis
     return checks
 
 
-def intel_in_force(asked: Path, caller: str) -> Check:
-    """Parallel regions run in the file `asked`."""
+def intel_in_force(path: Path, caller: str) -> Check:
+    """Parallel regions run in the file `path`."""
     from cputrain.knobs.inforce import same
 
     name = f"OpenMP runtime that {caller} calls"
-    return same(name, str(asked.resolve()), openmp.serving().path)
+    return same(name, str(path.resolve()), openmp.serving().path)

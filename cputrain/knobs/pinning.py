@@ -67,12 +67,12 @@ class Pinning(Knob):
         if system.pinning == "none":
             return [unbound(list(placement.cpus))]
         topology = read_topology(allowed=placement.cpus)
-        asked = assigned(system.pinning, topology, placement.threads)
-        found = {member.number: member.cpus for member in openmp.team()}
+        expected = assigned(system.pinning, topology, placement.threads)
+        actual = {member.number: member.cpus for member in openmp.team()}
         binding = "intel" if system.omp_runtime == "libiomp5" else BINDING[system.pinning]
         return [
             same("OpenMP's binding", binding, openmp.proc_bind()),
-            same("CPUs of each OpenMP thread", dict(enumerate(asked)), found),
+            same("CPUs of each OpenMP thread", dict(enumerate(expected)), actual),
         ]
 
 

@@ -43,8 +43,8 @@ class Waiting(Knob):
             if system.wait_policy == "default":
                 return []  # an engine without OpenMP
             raise
-        asked = variables(system.wait_policy, system.omp_runtime)
-        return in_force(system.wait_policy, asked, runtime)
+        expected = variables(system.wait_policy, system.omp_runtime)
+        return in_force(system.wait_policy, expected, runtime)
 
 
 def variables(policy: str, runtime: str) -> dict[str, str]:
@@ -55,9 +55,9 @@ def variables(policy: str, runtime: str) -> dict[str, str]:
 
 
 def in_force(
-    policy: str, asked: dict[str, str], runtime: openmp.Runtime, root: Path = reading.ROOT
+    policy: str, expected: dict[str, str], runtime: openmp.Runtime, root: Path = reading.ROOT
 ) -> list[Check]:
-    """Whether the runtime that torch calls was told `asked`, and nothing else, when it started.
+    """Whether the runtime that torch calls was told `expected`, and nothing else, when it started.
 
     A variable that this runtime does not read does not count. libiomp5 also tells how long its
     threads spin; libgomp has no such function.
@@ -68,9 +68,9 @@ def in_force(
     from cputrain.knobs.inforce import same
 
     reads = KMP_READS if runtime.is_kmp else GNU_READS
-    told = {name: value for name, value in started_with(root).items() if name in reads}
+    actual = {name: value for name, value in started_with(root).items() if name in reads}
     name = f"waiting, as {Path(runtime.path).name} was told"
-    checks = [same(name, asked, told)]
+    checks = [same(name, expected, actual)]
     if runtime.is_kmp and policy != "default":
         spins = ALWAYS_MS if policy == "active" else 0
         checks.append(same("blocktime, ms", spins, openmp.blocktime_ms(runtime)))

@@ -57,7 +57,7 @@ def last_level_bytes(cpus: Sequence[int], root: Path = reading.ROOT) -> int:
 
 def _caches(root: Path, cpu: int) -> list[tuple[int, str, int]]:
     """Level, CPUs that share it, and bytes of every cache for data of a CPU."""
-    found = []
+    caches = []
     for folder in root.glob(f"sys/devices/system/cpu/cpu{cpu}/cache/index[0-9]*"):
         name = f"/{folder.relative_to(root)}"
         try:
@@ -69,13 +69,13 @@ def _caches(root: Path, cpu: int) -> list[tuple[int, str, int]]:
         except reading.Unknown:
             continue  # one cache that says too little
         if size:
-            found.append((level, shared, int(size[1]) * UNITS[size[2]]))
-    if not found:
+            caches.append((level, shared, int(size[1]) * UNITS[size[2]]))
+    if not caches:
         raise reading.Unknown(
             f"/sys/devices/system/cpu/cpu{cpu}/cache: no cache listed, so no array is surely "
             "larger than all"
         )
-    return found
+    return caches
 
 
 def best_bandwidth(

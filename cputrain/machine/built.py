@@ -39,11 +39,11 @@ class Built:
 
         Of several levels or architectures compilers take the last. "" where none fits.
         """
-        found = set()
+        values = set()
         for switches in self.switches:
-            fits = [match[1] for one in switches if (match := re.fullmatch(pattern, one))]
-            found.add(fits[-1] if fits else "")
-        return sorted(found)
+            fits = [match[1] for switch in switches if (match := re.fullmatch(pattern, switch))]
+            values.add(fits[-1] if fits else "")
+        return sorted(values)
 
 
 def read(path: Path) -> Built:
@@ -86,11 +86,11 @@ def _sections(path: Path) -> dict[str, bytes]:
     except struct.error as error:
         raise Unknown(f"{path.name}: cut short") from error
     contents = [data[table[4] : table[4] + table[5]] for table in tables]
-    found = {}
+    sections = {}
     for table, content in zip(tables, contents, strict=True):
         name = contents[names_at][table[0] :].partition(b"\0")[0].decode(errors="replace")
-        found[name] = content
-    return found
+        sections[name] = content
+    return sections
 
 
 def _strings(content: bytes) -> list[str]:

@@ -27,7 +27,7 @@ class Busy:
 
 def processes(root: Path = reading.ROOT) -> CpuTimes:
     """Every process but this one."""
-    found = {}
+    times = {}
     for folder in root.glob("proc/[0-9]*"):
         try:
             line = reading.text(root, f"/proc/{folder.name}/stat")
@@ -36,16 +36,16 @@ def processes(root: Path = reading.ROOT) -> CpuTimes:
         head, _, rest = line.rpartition(")")  # the name may hold spaces and brackets
         fields = rest.split()
         seconds = (int(fields[11]) + int(fields[12])) * TICK_S
-        found[int(folder.name)] = head.partition("(")[2], seconds
-    found.pop(os.getpid(), None)
-    return found
+        times[int(folder.name)] = head.partition("(")[2], seconds
+    times.pop(os.getpid(), None)
+    return times
 
 
 def heavy(before: CpuTimes, after: CpuTimes, seconds: float) -> list[Busy]:
     """The processes over `SHARE` of a CPU between two readings `seconds` apart, busiest first."""
-    found = []
+    busy = []
     for pid, (name, used) in after.items():
         share = (used - before[pid][1]) / max(seconds, TICK_S) if pid in before else 0.0
         if share > SHARE:
-            found.append(Busy(pid, name, share))
-    return sorted(found, key=lambda process: -process.share)
+            busy.append(Busy(pid, name, share))
+    return sorted(busy, key=lambda process: -process.share)

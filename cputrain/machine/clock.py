@@ -130,8 +130,10 @@ def agreed_ghz(chains: tuple[Chain, ...], warm_s: float = 0.0) -> float:
             rates = list(map(max, rates, _fastest(chains, calls)))
             if max(rates) / min(rates) - 1 <= AGREEMENT:
                 return max(rates)
-    said = " and ".join(f"{r:.2f} GHz by {c.name}" for r, c in zip(rates, chains, strict=True))
-    raise Unknown(f"chains of instructions disagree: {said}; one has another latency than known")
+    estimates = " and ".join(f"{r:.2f} GHz by {c.name}" for r, c in zip(rates, chains, strict=True))
+    raise Unknown(
+        f"chains of instructions disagree: {estimates}; one has another latency than known"
+    )
 
 
 def _fastest(chains: tuple[Chain, ...], calls: list[Callable[[int], Any]]) -> list[float]:

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 INSTALL = {
     "gcc": "apt install gcc (Fedora: dnf install gcc)",
@@ -83,8 +83,9 @@ def native_architecture(program: str) -> str:
     )
     if "clang version" in done.stderr:
         return "native"
-    found = re.findall(r"-march=([^\s\"']+)", done.stderr)  # gcc tells what it was given, too
-    return next((one for one in found if one != "native"), "native")
+    # gcc tells what it was given, too
+    architectures = re.findall(r"-march=([^\s\"']+)", done.stderr)
+    return next((name for name in architectures if name != "native"), "native")
 
 
 def openmp_header(program: str = "clang++") -> tuple[str, ...] | None:
@@ -95,9 +96,9 @@ def openmp_header(program: str = "clang++") -> tuple[str, ...] | None:
     if has_own_header(program):
         return ()
     try:
-        prefix = libraries.find(INTEL).parent.parent
-    except libraries.Missing:
-        return () if libraries.expected(INTEL) else None
+        prefix = library_search.find(INTEL).parent.parent
+    except library_search.Missing:
+        return () if library_search.expected(INTEL) else None
     places = (prefix / "opt/compiler/include", prefix / "include")
     folder = next((place for place in places if (place / "omp.h").exists()), None)
     return None if folder is None else ("-idirafter", str(folder))
@@ -117,8 +118,8 @@ def link_to_intel(folder: Path) -> None:
     At run time the preloaded file is the one.
 
     Raises:
-        libraries.Missing: there is none.
+        library_search.Missing: there is none.
     """
     link = folder / f"{INTEL}.so"
     link.unlink(missing_ok=True)
-    link.symlink_to(libraries.find(INTEL))
+    link.symlink_to(library_search.find(INTEL))

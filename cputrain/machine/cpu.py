@@ -38,19 +38,19 @@ def cache(level: int, kind: str) -> Callable[[Path], str]:
     """A reader of a cache's size and how many there are, such as "32K x 8"; by sysfs."""
 
     def read(root: Path) -> str:
-        found: dict[str, str] = {}
+        size_by_cpus: dict[str, str] = {}
         for folder in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
             name = f"/{folder.relative_to(root)}"
             try:
                 this = reading.number(root, f"{name}/level"), reading.text(root, f"{name}/type")
                 if this in ((level, kind), (level, "Unified")):
                     shared = reading.text(root, f"{name}/shared_cpu_list")
-                    found[shared] = reading.text(root, f"{name}/size")
+                    size_by_cpus[shared] = reading.text(root, f"{name}/size")
             except reading.Unknown:
                 continue  # one cache that says too little
-        if not found:
+        if not size_by_cpus:
             raise reading.Unknown("/sys/devices/system/cpu/cpu*/cache: no such cache listed")
-        sizes = list(found.values())
+        sizes = list(size_by_cpus.values())
         return ", ".join(f"{size} x {sizes.count(size)}" for size in sorted(set(sizes)))
 
     return read

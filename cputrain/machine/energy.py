@@ -51,11 +51,11 @@ def between(
 @functools.cache
 def _packages(root: Path) -> tuple[str, ...]:
     """The zones of whole packages; looked up once. Their parts and the platform are others."""
-    found = []
+    zones = []
     for folder in sorted((root / ZONES.lstrip("/")).glob("intel-rapl:*")):
         zone = f"{ZONES}/{folder.name}"
         if folder.name.count(":") == 1 and reading.text(root, f"{zone}/name").startswith("package"):
-            found.append(zone)
-    if not found:
+            zones.append(zone)
+    if not zones:
         raise reading.Unknown(f"{ZONES}: no energy counter (RAPL) here")
-    return tuple(found)
+    return tuple(zones)

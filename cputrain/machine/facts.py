@@ -64,8 +64,8 @@ def _threads_per_core(root: Path) -> str:
 def _siblings(root: Path) -> str:
     """The CPUs of each core, "0,8; 1,9"; a core of one CPU too."""
     cores: dict[int, list[str]] = {}
-    for one in cpu.online(root).cpus:
-        cores.setdefault(one.core, []).append(str(one.id))
+    for processor in cpu.online(root).cpus:
+        cores.setdefault(processor.core, []).append(str(processor.id))
     return "; ".join(",".join(cpus) for cpus in cores.values())
 
 
@@ -112,17 +112,17 @@ def _container(root: Path) -> str:
 
 
 def _mitigations(root: Path) -> str:
-    found: dict[str, list[str]] = {"mitigated": [], "vulnerable": []}
+    by_state: dict[str, list[str]] = {"mitigated": [], "vulnerable": []}
     files = sorted(root.glob("sys/devices/system/cpu/vulnerabilities/*"))
     if not files:
         raise reading.Unknown("/sys/devices/system/cpu/vulnerabilities: not there")
     for file in files:
         state = reading.text(root, f"/{file.relative_to(root)}")
-        for word, names in found.items():
+        for word, names in by_state.items():
             if word[:6] in state.lower():
                 names.append(file.name)
                 break
-    listed = [f"{word}: {' '.join(names)}" for word, names in found.items() if names]
+    listed = [f"{word}: {' '.join(names)}" for word, names in by_state.items() if names]
     return "; ".join(listed) or "not affected"
 
 
@@ -163,7 +163,7 @@ _READERS: dict[str, Callable[[Path], str]] = {
     "l1i": cpu.cache(1, "Instruction"),
     "l2": cpu.cache(2, "Data"),
     "l3": cpu.cache(3, "Data"),
-    "sockets": lambda root: str(len({one.package for one in cpu.online(root).cpus})),
+    "sockets": lambda root: str(len({processor.package for processor in cpu.online(root).cpus})),
     "cores": lambda root: str(cpu.online(root).physical_cores),
     "threads_per_core": _threads_per_core,
     "smt_siblings": _siblings,

@@ -18,5 +18,5 @@ class Finding:
     """
 
     level: Literal["ok", "warn", "missing", "unknown"]
-    what: str
+    text: str
     do: str = ""

@@ -82,11 +82,11 @@ def _who(root: Path) -> str:
         "/sys/class/dmi/id/product_uuid",
     ):
         try:
-            found = reading.text(root, name)
+            identifier = reading.text(root, name)
         except reading.Unknown:
             continue
-        if found != "uninitialized":
-            return found
+        if identifier != "uninitialized":
+            return identifier
     return f"{platform.node()} {uuid.getnode():012x}"
 
 

@@ -38,7 +38,7 @@ def ladder(root: Path = reading.ROOT) -> tuple[str, ...]:
     """
     rungs = X86 if is_x86(root) else ARM
     has = cpu.info(root, "flags", "Features").split()
-    return tuple(name for name, needed in rungs.items() if all(one in has for one in needed))
+    return tuple(name for name, needed in rungs.items() if all(flag in has for flag in needed))
 
 
 def is_x86(root: Path = reading.ROOT) -> bool:
@@ -62,5 +62,5 @@ def why_not(rung: str, root: Path = reading.ROOT) -> str | None:
         has = cpu.info(root, "flags").split()
     except reading.Unknown as unknown:
         return f"whether this CPU has {rung} is unknown: {unknown}"
-    lacking = [one for one in X86[rung] if one not in has]
+    lacking = [flag for flag in X86[rung] if flag not in has]
     return f"this CPU has no {' and no '.join(lacking)}" if lacking else None

@@ -35,10 +35,10 @@ def vectors(root: Path = reading.ROOT) -> dict[str, dict[str, int]]:
     Raises:
         Unknown: objdump is not here or fails, or the mappings cannot be read.
     """
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for writer, code in mappings(root):
-        found.setdefault(writer, Counter()).update(kinds(disassembled(code)))
-    return {writer: dict(counted) for writer, counted in found.items()}
+        counts.setdefault(writer, Counter()).update(kinds(disassembled(code)))
+    return {writer: dict(counted) for writer, counted in counts.items()}
 
 
 def mappings(root: Path = reading.ROOT) -> list[tuple[str, bytes]]:
@@ -49,7 +49,7 @@ def mappings(root: Path = reading.ROOT) -> list[tuple[str, bytes]]:
     Raises:
         Unknown: they cannot be read.
     """
-    found = []
+    blocks = []
     try:
         memory = os.open(root / "proc/self/mem", os.O_RDONLY)
     except OSError as error:
@@ -57,13 +57,13 @@ def mappings(root: Path = reading.ROOT) -> list[tuple[str, bytes]]:
     try:
         for start, end, writer in executable(root):
             try:
-                found.append((writer, os.pread(memory, end - start, start)))
+                blocks.append((writer, os.pread(memory, end - start, start)))
             except OSError as error:
                 if (start, end, writer) in executable(root):
                     raise Unknown(f"/proc/self/mem: {error.strerror}") from error
     finally:
         os.close(memory)
-    return found
+    return blocks
 
 
 def executable(root: Path = reading.ROOT) -> list[tuple[int, int, str]]:
@@ -79,17 +79,17 @@ def executable(root: Path = reading.ROOT) -> list[tuple[int, int, str]]:
 
 def kinds(listing: str) -> dict[str, int]:
     """The instructions of a listing on vector registers, by what they need of the CPU."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in listing.splitlines():
         if "mm" not in line and "%k" not in line:
             continue
         if AVX512.search(line):
-            found["avx512"] += 1
+            counts["avx512"] += 1
         elif AVX.search(line):
-            found["avx"] += 1
+            counts["avx"] += 1
         elif SSE.search(line):
-            found["sse"] += 1
-    return dict(found)
+            counts["sse"] += 1
+    return dict(counts)
 
 
 def disassembled(code: bytes) -> str:

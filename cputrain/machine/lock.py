@@ -10,6 +10,7 @@ import fcntl
 import os
 from pathlib import Path
 
+from cputrain import environ
 from cputrain.errors import UsageError
 
 PATH = Path("/tmp/cputrain-sweep.lock")
@@ -32,16 +33,18 @@ class Held:
         self._handle = -1
 
 
-def hold(path: Path = PATH) -> Held:
+def hold(path: Path | None = None) -> Held:
     """Take the machine for one sweep, until what is returned is closed.
 
     Args:
-        path: of the file, or folder, whose lock it is; a file is made where there is none.
+        path: of the file, or folder, whose lock it is; a file is made where there is none. `PATH`
+            where left out.
 
     Raises:
         UsageError: another sweep is running, and the message says which process that is; or
             `path` cannot be opened.
     """
+    path = path or Path(environ.given(environ.LOCK) or PATH)
     while True:
         handle = _opened(path)
         try:

@@ -30,8 +30,8 @@ def providers() -> list[str]:
     program counts only where everything is.
     """
     everything, program = ctypes.CDLL(None), os.path.realpath("/proc/self/exe")
-    found = {mapped.file_of(getattr(everything, symbol)) for symbol in SYMBOLS}
-    return sorted(found - {program} or {program})
+    paths = {mapped.file_of(getattr(everything, symbol)) for symbol in SYMBOLS}
+    return sorted(paths - {program} or {program})
 
 
 def is_glibc(file: str) -> bool:

@@ -25,12 +25,12 @@ def files(root: Path = reading.ROOT) -> list[str]:
     Raises:
         Unknown: /proc/self/maps cannot be read.
     """
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for line in reading.text(root, "/proc/self/maps").splitlines():
         fields = line.split(maxsplit=5)  # the path may hold spaces
         if len(fields) == 6 and fields[5].startswith("/"):
-            found[fields[5].removesuffix(DELETED)] = None
-    return list(found)
+            paths[fields[5].removesuffix(DELETED)] = None
+    return list(paths)
 
 
 def libraries(*names: str, root: Path = reading.ROOT) -> list[str]:

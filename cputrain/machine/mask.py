@@ -72,8 +72,8 @@ def shared_out(topology: Topology, processes: int) -> Placement:
     cores = sorted(topology.cores, key=lambda core: (core[0].package, core[0].node or 0))
     each = len(cores) // processes
     if not each:
-        what = f"core{' is' if len(cores) == 1 else 's are'} allowed"
-        raise TopologyError(f"{processes} processes need {processes} cores, {len(cores)} {what}")
+        allowed = f"core{' is' if len(cores) == 1 else 's are'} allowed"
+        raise TopologyError(f"{processes} processes need {processes} cores, {len(cores)} {allowed}")
     shares = [cores[rank * each : (rank + 1) * each] for rank in range(processes)]
     ranks = tuple(tuple(sorted(cpu.id for core in share for cpu in core)) for share in shares)
     cpus = tuple(sorted(id for share in ranks for id in share))
@@ -134,8 +134,8 @@ def _siblings(topology: Topology) -> list[Cpu]:
         if len(chosen) + len(core) <= wanted:
             chosen += core
     if len(chosen) < wanted:
-        what = f"whole cores with SMT siblings make {len(chosen)} CPUs here"
-        raise TopologyError(f"{what}, not {wanted}, as many as there are cores")
+        limit = f"whole cores with SMT siblings make {len(chosen)} CPUs here"
+        raise TopologyError(f"{limit}, not {wanted}, as many as there are cores")
     return chosen
 
 
@@ -157,10 +157,10 @@ def _scattered(topology: Topology) -> list[Core]:
 
 
 def _by_package(cores: Iterable[Core]) -> list[list[Core]]:
-    found: dict[int, list[Core]] = {}
+    packages: dict[int, list[Core]] = {}
     for core in cores:
-        found.setdefault(core[0].package, []).append(core)
-    return [found[package] for package in sorted(found)]
+        packages.setdefault(core[0].package, []).append(core)
+    return [packages[package] for package in sorted(packages)]
 
 
 def _in_turns(cores: Iterable[Core]) -> list[Core]:

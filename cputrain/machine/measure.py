@@ -65,36 +65,36 @@ def within(
         now: the clock.
     """
     end = now() + seconds
-    for i, one in enumerate(tasks):
+    for i, task in enumerate(tasks):
         to_come = sum(SECONDS[other.kind] for other in tasks[i:])
-        share = SECONDS[one.kind] * min(1.0, (end - now()) / to_come)
+        share = SECONDS[task.kind] * min(1.0, (end - now()) / to_come)
         if share < LEAST:
-            yield one, "no time was left; a later run measures it"
+            yield task, "no time was left; a later run measures it"
             continue
         try:
-            yield one, do(one, share)
+            yield task, do(task, share)
         except reading.Unknown as unknown:
-            yield one, str(unknown)
+            yield task, str(unknown)
 
 
 def cores_in_order(whole: topology.Topology) -> tuple[int, ...]:
     """One CPU of each core, as `Topology.choose` takes them: package by package."""
-    found: list[int] = []
+    order: list[int] = []
     for n in range(1, whole.physical_cores + 1):
-        found += set(whole.choose(n)) - set(found)
-    return tuple(found)
+        order += set(whole.choose(n)) - set(order)
+    return tuple(order)
 
 
 def _do(order: tuple[int, ...], sizes: dict[str, int]) -> Callable[[Task, float], float]:
     import torch
 
-    def do(one: Task, seconds: float) -> float:
-        torch.set_num_threads(one.threads)
-        if one.kind != "bandwidth":
-            return peak.best_rate(peak.products(one.kind), seconds)
-        size = bandwidth.array_bytes(order[: one.threads])
+    def do(task: Task, seconds: float) -> float:
+        torch.set_num_threads(task.threads)
+        if task.kind != "bandwidth":
+            return peak.best_rate(peak.products(task.kind), seconds)
+        size = bandwidth.array_bytes(order[: task.threads])
         rate = bandwidth.best_bandwidth(bandwidth.torch_triad, size, seconds)
-        sizes[str(one.threads)] = size
+        sizes[str(task.threads)] = size
         return rate
 
     return do
@@ -115,42 +115,42 @@ def stack() -> dict[str, Any]:
     import numpy
     import torch
 
-    found: dict[str, Any] = {"python": {"version": sys.version.split()[0]}}
+    libraries: dict[str, Any] = {"python": {"version": sys.version.split()[0]}}
     for name in STACK:
         try:
-            found[name] = {"version": importlib.metadata.version(name)}
+            libraries[name] = {"version": importlib.metadata.version(name)}
         except importlib.metadata.PackageNotFoundError:
-            found[name] = {"version": None, "version_reason": "not installed"}
-    found["torch"]["build"] = torch.__config__.show()
-    found["torch"]["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+            libraries[name] = {"version": None, "version_reason": "not installed"}
+    libraries["torch"]["build"] = torch.__config__.show()
+    libraries["torch"]["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
     build: Any = numpy.show_config(mode="dicts")
     # Where NumPy was built says nothing of what it is.
-    found["numpy"]["build"] = {k: v for k, v in build.items() if k != "Python Information"}
-    return found
+    libraries["numpy"]["build"] = {k: v for k, v in build.items() if k != "Python Information"}
+    return libraries
 
 
 def measure(tasks: Sequence[Task], seconds: float, order: tuple[int, ...]) -> dict[str, Any]:
     """What machine.json gets of these tasks. The threads are bound to `order` before."""
     import torch
 
-    found: dict[str, Any] = {"date": datetime.now(UTC).isoformat(timespec="seconds")}
-    found["torch"] = str(torch.__version__)
+    content: dict[str, Any] = {"date": datetime.now(UTC).isoformat(timespec="seconds")}
+    content["torch"] = str(torch.__version__)
     sizes: dict[str, int] = {}
     reasons, most = {}, 0
-    for one, rate in within(tasks, seconds, _do(order, sizes)):
+    for task, rate in within(tasks, seconds, _do(order, sizes)):
         if isinstance(rate, str):
-            reasons[str(one)] = rate
+            reasons[str(task)] = rate
         else:
-            field = found.setdefault(measurements.FIELDS[one.kind], {})
-            field[str(one.threads)] = float(f"{rate:.4g}")
-            most = max(most, one.threads)
-    found |= {"bandwidth_array_bytes": sizes, "reasons": reasons}
-    found["pinned"] = pinned(order[:most])
-    found |= clock.reading()
-    found["libraries"] = stack()
+            field = content.setdefault(measurements.FIELDS[task.kind], {})
+            field[str(task.threads)] = float(f"{rate:.4g}")
+            most = max(most, task.threads)
+    content |= {"bandwidth_array_bytes": sizes, "reasons": reasons}
+    content["pinned"] = pinned(order[:most])
+    content |= clock.reading()
+    content["libraries"] = stack()
     with suppress(reading.Unknown):
-        found["flags"] = cpu.info(reading.ROOT, "flags", "Features")
-    return found
+        content["flags"] = cpu.info(reading.ROOT, "flags", "Features")
+    return content
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -161,11 +161,11 @@ def main(arguments: list[str] | None = None) -> int:
         description="Measure matrix products and memory bandwidth, and print JSON.",
     )
     parser.add_argument("--seconds", type=float, default=10.0, help="in all, imports included")
-    what = f"such as fp32:2; one of {', '.join(measurements.FIELDS)}, and threads"
-    parser.add_argument("tasks", type=task, nargs="+", metavar="TASK", help=what)
+    help_text = f"such as fp32:2; one of {', '.join(measurements.FIELDS)}, and threads"
+    parser.add_argument("tasks", type=task, nargs="+", metavar="TASK", help=help_text)
     options = parser.parse_args(arguments)
     order = cores_in_order(topology.read_topology())
-    if any(one.threads > len(order) for one in options.tasks):
+    if any(task.threads > len(order) for task in options.tasks):
         parser.error(f"tasks: at most {len(order)} threads, one for each core allowed")
     # Read by the OpenMP runtime when torch loads it.
     os.environ["OMP_PROC_BIND"] = "close"

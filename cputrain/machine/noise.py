@@ -78,12 +78,12 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     load_1m: at `b`.
     """
     wall_ns = b.wall_ns - a.wall_ns
-    found: dict[str, Any] = {"wall_s": wall_ns / 1e9}
+    events: dict[str, Any] = {"wall_s": wall_ns / 1e9}
 
     def put(name: str, value: float | str) -> None:
-        found[name] = None if isinstance(value, str) else value
+        events[name] = None if isinstance(value, str) else value
         if isinstance(value, str):
-            found[f"{name}_reason"] = value
+            events[f"{name}_reason"] = value
 
     if isinstance(a.queued_ns, str) or isinstance(b.queued_ns, str):
         put("run_queue_share", _reason(a.queued_ns, b.queued_ns))
@@ -97,7 +97,7 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
         ("minor_faults", "ru_minflt"),
         ("major_faults", "ru_majflt"),
     ):
-        found[name] = getattr(b.usage, field) - getattr(a.usage, field)
+        events[name] = getattr(b.usage, field) - getattr(a.usage, field)
     if isinstance(a.ticks, str) or isinstance(b.ticks, str):
         for name in ("steal_share", "others_cpu_s"):
             put(name, _reason(a.ticks, b.ticks))
@@ -110,7 +110,7 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     else:
         put("throttled_s", b.throttled_s - a.throttled_s)
     put("load_1m", b.load_1m)
-    return found
+    return events
 
 
 def _used_s(snapshot: Snapshot) -> float:
@@ -137,9 +137,9 @@ def _ticks(root: Path, cpus: frozenset[int]) -> Ticks:
         name, *fields = line.split()
         if name != "cpu" and int(name[3:]) in cpus and len(fields) >= 8:
             user, nice, system, idle, io_wait, irq, soft_irq, steal = map(int, fields[:8])
-            mine = user + nice + system + irq + soft_irq
-            stolen, busy = stolen + steal, busy + mine
-            passed += mine + idle + io_wait + steal
+            used = user + nice + system + irq + soft_irq
+            stolen, busy = stolen + steal, busy + used
+            passed += used + idle + io_wait + steal
     if not passed:
         raise reading.Unknown("/proc/stat: no times of these CPUs")
     return Ticks(stolen, busy, passed)

@@ -93,15 +93,15 @@ def team() -> list[Member]:
     Raises:
         Unknown: no OpenMP runtime is loaded.
     """
-    scope, found = _scope(), []
+    scope, members = _scope(), []
 
     def look(_: object) -> None:
         cpus = tuple(sorted(os.sched_getaffinity(0)))
-        found.append(Member(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
+        members.append(Member(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
 
     region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(look)
     scope[ENTRY](region, None, ctypes.c_uint(0), ctypes.c_uint(0))
-    return sorted(found, key=lambda member: member.number)
+    return sorted(members, key=lambda member: member.number)
 
 
 def proc_bind() -> str:

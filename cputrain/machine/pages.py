@@ -143,5 +143,5 @@ def huge_page_mode(root: Path = reading.ROOT) -> str:
 
 def _value(content: str, key: str, otherwise: str) -> str:
     """The digits after `key=` or `key:`."""
-    found = re.search(rf"\b{key}[=:]\s*(\d+)", content)
-    return found[1] if found else otherwise
+    match = re.search(rf"\b{key}[=:]\s*(\d+)", content)
+    return match[1] if match else otherwise

@@ -129,7 +129,7 @@ def _refuse_another(
 
 def _differences(known: list[dict[str, Any]], now: dict[str, str | None]) -> list[str]:
     """What tells this machine from any of the known ones, each phrase once."""
-    phrases = (phrase for one in known for phrase in identity.differences(one, now))
+    phrases = (phrase for other in known for phrase in identity.differences(other, now))
     return list(dict.fromkeys(phrases))
 
 

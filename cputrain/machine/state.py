@@ -57,15 +57,15 @@ def read(cpus: Sequence[int], root: Path = reading.ROOT) -> dict[str, Any]:
         "masks": lambda: masks(root),
         "threadpools": _threadpools,
     }
-    found: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for key, reader in readers.items():
-        _put(found, key, reader)
-    _put(found, "numa_bytes", lambda: _numa(root))
-    there = found["numa_bytes"]
+        _put(state, key, reader)
+    _put(state, "numa_bytes", lambda: _numa(root))
+    there = state["numa_bytes"]
     if there is not None:
         nodes = {str(node): size for node, size in sorted(there.nodes.items())}
-        found |= {"numa_bytes": nodes, "numa_policies": there.policies}
-    return found
+        state |= {"numa_bytes": nodes, "numa_policies": there.policies}
+    return state
 
 
 def _numa(root: Path) -> pages.NumaMaps:
@@ -75,35 +75,35 @@ def _numa(root: Path) -> pages.NumaMaps:
     return pages.numa_maps(root)
 
 
-def _put(found: dict[str, Any], key: str, reader: Callable[[], Any]) -> None:
+def _put(state: dict[str, Any], key: str, reader: Callable[[], Any]) -> None:
     try:
-        found[key] = reader()
+        state[key] = reader()
     except reading.Unknown as unknown:
-        found |= {key: None, f"{key}_reason": str(unknown)}
+        state |= {key: None, f"{key}_reason": str(unknown)}
 
 
 def masks(root: Path = reading.ROOT) -> dict[str, int]:
     """Each affinity mask that threads of this process have -> how many have it. Raises Unknown."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for folder in root.glob("proc/self/task/[0-9]*"):
         name = f"/proc/self/task/{folder.name}/status"
         try:
             lines = reading.text(root, name).splitlines()
         except reading.Unknown:
             continue  # it ended meanwhile
-        found.update(
+        counts.update(
             line.partition(":")[2].strip() for line in lines if line.startswith("Cpus_allowed_list")
         )
-    if not found:
+    if not counts:
         raise reading.Unknown("/proc/self/task/*/status: no Cpus_allowed_list")
-    return dict(found.most_common())
+    return dict(counts.most_common())
 
 
 def _words(root: Path, cpus: Sequence[int], name: str) -> str:
     """What a file of cpufreq says for these CPUs, each word once."""
     _cpufreq(root, cpus)
-    found = {reading.text(root, f"{CPU}/cpu{cpu}/cpufreq/{name}") for cpu in cpus}
-    return ", ".join(sorted(found))
+    words = {reading.text(root, f"{CPU}/cpu{cpu}/cpufreq/{name}") for cpu in cpus}
+    return ", ".join(sorted(words))
 
 
 def _limits(root: Path, cpus: Sequence[int], name: str) -> list[float]:
@@ -120,10 +120,10 @@ def _cpufreq(root: Path, cpus: Sequence[int]) -> None:
 def _turbo(root: Path) -> str:
     for name, words in TURBO:
         try:
-            said = reading.text(root, f"{CPU}/{name}")
+            word = reading.text(root, f"{CPU}/{name}")
         except reading.Unknown:
             continue
-        return words.get(said, "off")
+        return words.get(word, "off")
     raise reading.Unknown("no switch for it here")
 
 
@@ -138,5 +138,5 @@ def _threadpools() -> list[dict[str, Any]]:
         from threadpoolctl import threadpool_info
     except ImportError as error:
         raise reading.Unknown(f"threadpoolctl: {error}") from error
-    found: list[dict[str, Any]] = threadpool_info()
-    return found
+    pools: list[dict[str, Any]] = threadpool_info()
+    return pools

@@ -24,11 +24,11 @@ def _quota(root: Path) -> Finding:
     cpus, allowed = quota.cpu_quota(root), len(os.sched_getaffinity(0))
     if cpus is None:
         return Finding("ok", "cgroup quota: none")
-    what = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
+    text = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
     if cpus >= allowed:
-        return Finding("ok", what)
+        return Finding("ok", text)
     do = f"start under taskset -c 0-{max(1, int(cpus)) - 1}, or lift the quota"
-    return Finding("warn", f"{what}; threads are held back in turns", do)
+    return Finding("warn", f"{text}; threads are held back in turns", do)
 
 
 def _cpuset(root: Path) -> Finding:
@@ -37,8 +37,8 @@ def _cpuset(root: Path) -> Finding:
     online = reading.cpu_list(root, "/sys/devices/system/cpu/online")
     if len(reading.as_list(listed)) >= len(online):
         return Finding("ok", f"cpuset: all {len(online)} CPUs")
-    what = f"cpuset: CPUs {listed} of {len(online)}; others may be given the same ones"
-    return Finding("warn", what, "give this container or job CPUs that nobody else has")
+    text = f"cpuset: CPUs {listed} of {len(online)}; others may be given the same ones"
+    return Finding("warn", text, "give this container or job CPUs that nobody else has")
 
 
 def cpuset(root: Path = reading.ROOT) -> str:
@@ -60,11 +60,11 @@ def cpuset(root: Path = reading.ROOT) -> str:
 
 def _around(root: Path) -> Iterator[Finding]:
     """What cannot be trusted in a virtual machine, and in a container."""
-    found = facts.read_facts(root)
+    machine_facts = facts.read_facts(root)
     for key, inside in (("hypervisor", _in_machine), ("container", _in_container)):
-        value = found.values[key]
+        value = machine_facts.values[key]
         if value is None:
-            yield Finding("unknown", f"{key}: {found.reasons[key]}")
+            yield Finding("unknown", f"{key}: {machine_facts.reasons[key]}")
         elif value == "none":
             yield Finding("ok", f"{key}: none")
         else:
@@ -72,15 +72,15 @@ def _around(root: Path) -> Iterator[Finding]:
 
 
 def _in_machine(name: str) -> Iterator[Finding]:
-    what = f"hypervisor: {name}; other guests may take the CPUs, and not every host reports that"
+    text = f"hypervisor: {name}; other guests may take the CPUs, and not every host reports that"
     do = "trust samples without steal and run-queue delay, or measure on a host"
-    yield Finding("warn", f"{what} as steal", do)
-    what = "virtual machine: the clock shown, cache sizes and nodes are the hypervisor's word"
+    yield Finding("warn", f"{text} as steal", do)
+    text = "virtual machine: the clock shown, cache sizes and nodes are the hypervisor's word"
     do = "go by the observed clock, an estimate, and the measured bandwidth; frequency, "
-    yield Finding("warn", what, f"{do}governor and turbo are the host's to set")
+    yield Finding("warn", text, f"{do}governor and turbo are the host's to set")
 
 
 def _in_container(name: str) -> Iterator[Finding]:
-    what = f"container: {name}; processes outside use the same CPUs, caches and memory unseen"
+    text = f"container: {name}; processes outside use the same CPUs, caches and memory unseen"
     do = "go by the run-queue delay; page placement may be refused without the capability "
-    yield Finding("warn", what, f"{do}SYS_NICE, and clock and governor are set from outside")
+    yield Finding("warn", text, f"{do}SYS_NICE, and clock and governor are set from outside")

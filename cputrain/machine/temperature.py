@@ -24,15 +24,15 @@ ZONES = re.compile(r"x86_pkg_temp|cpu.*thermal|soc.*thermal", re.IGNORECASE)
 
 def cpu_celsius(root: Path = reading.ROOT) -> float:
     """The hottest package. Raises Unknown; a virtual machine has no sensor mostly."""
-    found = [*_hwmon(root), *_zones(root)]
-    if not found:
+    readings = [*_hwmon(root), *_zones(root)]
+    if not readings:
         raise reading.Unknown("no sensor of the CPU under /sys/class/hwmon or /sys/class/thermal")
-    return max(found) / 1000
+    return max(readings) / 1000
 
 
 def _hwmon(root: Path) -> list[int]:
     """Thousandths of a degree of each chip's package, or of all its inputs where none is named."""
-    found: list[int] = []
+    readings: list[int] = []
     for folder in root.glob("sys/class/hwmon/hwmon[0-9]*"):
         name = f"/{folder.relative_to(root)}"
         try:
@@ -50,8 +50,8 @@ def _hwmon(root: Path) -> list[int]:
             except reading.Unknown:
                 continue  # a sensor that gives nothing at the moment
         package = [value for key, value in inputs.items() if _label(root, name, key, label)]
-        found += package or inputs.values()
-    return found
+        readings += package or inputs.values()
+    return readings
 
 
 def _label(root: Path, chip: str, key: str, wanted: str) -> bool:
@@ -62,12 +62,12 @@ def _label(root: Path, chip: str, key: str, wanted: str) -> bool:
 
 
 def _zones(root: Path) -> list[int]:
-    found = []
+    readings = []
     for folder in root.glob("sys/class/thermal/thermal_zone[0-9]*"):
         name = f"/{folder.relative_to(root)}"
         try:
             if ZONES.search(reading.text(root, f"{name}/type")):
-                found.append(reading.number(root, f"{name}/temp"))
+                readings.append(reading.number(root, f"{name}/temp"))
         except reading.Unknown:
             continue  # a zone that is switched off gives an error
-    return found
+    return readings

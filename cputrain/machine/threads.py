@@ -18,12 +18,12 @@ XLA_POOL = "tf_XLAEigen"
 
 def named(name: str, root: Path = reading.ROOT) -> list[int]:
     """The kernel's ids of the threads with this name, in order; names have 15 bytes at most."""
-    found = []
+    ids = []
     for task in (root / "proc/self/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             if (task / "comm").read_text().rstrip("\n") == name:
-                found.append(int(task.name))
-    return sorted(found)
+                ids.append(int(task.name))
+    return sorted(ids)
 
 
 def cpu_time_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
@@ -37,11 +37,11 @@ def cpu_time_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
     try:
         return _schedstat(root, 0)
     except reading.Unknown:
-        found = {}
+        times = {}
         for thread, line in lines(root, "stat").items():
             fields = line.rpartition(b")")[2].split()  # the name may hold spaces
-            found[thread] = (int(fields[11]) + int(fields[12])) * TICK_NS
-        return found
+            times[thread] = (int(fields[11]) + int(fields[12])) * TICK_NS
+        return times
 
 
 def queued_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
@@ -55,8 +55,8 @@ def queued_by_thread(root: Path = reading.ROOT) -> dict[int, int]:
 
 def _schedstat(root: Path, field: int) -> dict[int, int]:
     """A field of schedstat by thread: 0 is time on a CPU, 1 time in the run queue, ns."""
-    found = lines(root, "schedstat")
-    return {thread: int(line.split()[field]) for thread, line in found.items()}
+    by_thread = lines(root, "schedstat")
+    return {thread: int(line.split()[field]) for thread, line in by_thread.items()}
 
 
 def lines(root: Path, name: str) -> dict[int, bytes]:
@@ -65,7 +65,7 @@ def lines(root: Path, name: str) -> dict[int, bytes]:
     Raises reading.Unknown.
     """
     folder = str(root / "proc/self/task")
-    found = {}
+    by_thread = {}
     try:
         for thread in os.listdir(folder):  # noqa: PTH208 - Path is several times slower
             try:
@@ -73,12 +73,12 @@ def lines(root: Path, name: str) -> dict[int, bytes]:
             except (FileNotFoundError, ProcessLookupError):
                 continue
             if line.strip():
-                found[int(thread)] = line
+                by_thread[int(thread)] = line
     except OSError as error:
         raise reading.Unknown(f"/proc/self/task: {error.strerror}") from error
-    if not found:
+    if not by_thread:
         raise reading.Unknown(f"/proc/self/task/*/{name}: this kernel does not have it")
-    return found
+    return by_thread
 
 
 def _bytes(path: str) -> bytes:

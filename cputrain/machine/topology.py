@@ -52,10 +52,10 @@ class Topology:
     @property
     def cores(self) -> tuple[tuple[Cpu, ...], ...]:
         """Each core's CPUs among these; package by package, by their lowest numbers."""
-        found: dict[int, list[Cpu]] = {}
+        by_core: dict[int, list[Cpu]] = {}
         for cpu in sorted(self.cpus, key=lambda cpu: cpu.id):
-            found.setdefault(cpu.core, []).append(cpu)
-        return tuple(sorted(map(tuple, found.values()), key=lambda c: (c[0].package, c[0].id)))
+            by_core.setdefault(cpu.core, []).append(cpu)
+        return tuple(sorted(map(tuple, by_core.values()), key=lambda c: (c[0].package, c[0].id)))
 
     @property
     def packages(self) -> tuple[int, ...]:
@@ -122,8 +122,8 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
     return Topology(tuple(cpus), note, socket_note)
 
 
-def _which(some: list[int], cpus: list[Cpu]) -> str:
-    return "any CPU" if len(some) == len(cpus) else f"CPU {', '.join(map(str, some))}"
+def _which(unknown: list[int], cpus: list[Cpu]) -> str:
+    return "any CPU" if len(unknown) == len(cpus) else f"CPU {', '.join(map(str, unknown))}"
 
 
 def memory_nodes(root: Path = reading.ROOT, *, with_cpus: bool = True) -> tuple[int, ...]:
@@ -136,14 +136,14 @@ def memory_nodes(root: Path = reading.ROOT, *, with_cpus: bool = True) -> tuple[
     Raises:
         reading.Unknown: the kernel does not say which nodes there are.
     """
-    found = set(reading.cpu_list(root, "/sys/devices/system/node/has_memory"))
+    nodes = set(reading.cpu_list(root, "/sys/devices/system/node/has_memory"))
     for line in reading.text(root, "/proc/self/status").splitlines():
         key, _, rest = line.partition(":")
         if key == "Mems_allowed_list":
-            found &= set(reading.as_list(rest.strip()))
+            nodes &= set(reading.as_list(rest.strip()))
     if with_cpus:
-        found &= set(_nodes(root).values())
-    return tuple(sorted(found))
+        nodes &= set(_nodes(root).values())
+    return tuple(sorted(nodes))
 
 
 def _siblings(root: Path, folder: str) -> tuple[int, ...]:
@@ -156,11 +156,11 @@ def _siblings(root: Path, folder: str) -> tuple[int, ...]:
 
 def _nodes(root: Path) -> dict[int, int]:
     """NUMA node of each CPU."""
-    found: dict[int, int] = {}
+    nodes: dict[int, int] = {}
     for folder in root.glob("sys/devices/system/node/node[0-9]*"):
         try:
             cpus = reading.cpu_list(root, f"/sys/devices/system/node/{folder.name}/cpulist")
         except reading.Unknown:
             continue  # a node of memory alone
-        found |= dict.fromkeys(cpus, int(folder.name.removeprefix("node")))
-    return found
+        nodes |= dict.fromkeys(cpus, int(folder.name.removeprefix("node")))
+    return nodes

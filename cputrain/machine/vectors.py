@@ -27,13 +27,13 @@ def count(path: Path) -> dict[str, int]:
     Raises:
         Unknown: objdump is not here or cannot read it.
     """
-    found = dict.fromkeys(NAMES.values(), 0)
+    counts = dict.fromkeys(NAMES.values(), 0)
     for match in ARITHMETIC.finditer(disassembled(path)):
         operands = match[1] or match[2]
-        widest = next((name for one, name in NAMES.items() if f"%{one}mm" in operands), None)
+        widest = next((name for prefix, name in NAMES.items() if f"%{prefix}mm" in operands), None)
         if widest is not None:
-            found[widest] += 1
-    return found
+            counts[widest] += 1
+    return counts
 
 
 def disassembled(path: Path, *words: str) -> str:

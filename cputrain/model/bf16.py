@@ -11,8 +11,8 @@ from cputrain.experiment import Experiment
 
 def excused(experiment: Experiment, start: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Weights that may stand still, by name, with the reason; see `may_not_move`."""
-    found = {name: may_not_move(experiment, array) for name, array in start.items()}
-    return {name: reason for name, reason in found.items() if reason is not None}
+    reasons = {name: may_not_move(experiment, array) for name, array in start.items()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
 def may_not_move(experiment: Experiment, start: np.ndarray) -> str | None:

@@ -6,12 +6,12 @@ import dataclasses
 from typing import Any
 
 from cputrain.experiment import Experiment
-from cputrain.model import flops, memory, shapes
+from cputrain.model import flops, memory_estimate, shapes
 
 
 def counts(experiment: Experiment) -> dict[str, Any]:
     """Parameters, tokens, FLOPs and bytes of a step: see `flops_per_step` and `memory_bytes`."""
-    work, need = flops.flops_per_step(experiment), memory.memory_bytes(experiment)
+    work, need = flops.flops_per_step(experiment), memory_estimate.memory_bytes(experiment)
     return {
         "n_params": shapes.n_params(experiment),
         "n_trained": shapes.n_trained(experiment),

@@ -80,10 +80,10 @@ def shares(experiment: Experiment) -> dict[str, float]:
     """
     looked_up = {"wpe", "relation"} | (set() if experiment.model.tied else {"wte"})
     use = mixing.weight_use(experiment)
-    found = {}
+    by_weight = {}
     for name in weight_shapes(experiment).keys() - looked_up:
-        found[name] = use.get(name.split(".", 2)[2], 1.0) if name.startswith("h.") else 1.0
-    return found
+        by_weight[name] = use.get(name.split(".", 2)[2], 1.0) if name.startswith("h.") else 1.0
+    return by_weight
 
 
 def _mixing(experiment: Experiment) -> int:

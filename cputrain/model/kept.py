@@ -35,17 +35,17 @@ def attention_numbers(experiment: Experiment) -> int:
     model, training = experiment.model, experiment.training
     tokens = training.batch_size * training.seq_len
     query, shared = model.n_head * model.d_head, model.kv_heads * model.d_head
-    found = tokens * 2 * (query + shared)
+    numbers = tokens * 2 * (query + shared)
     if model.architecture == "llama":  # q and k as they were, and turned
-        found += tokens * (query + shared)
+        numbers += tokens * (query + shared)
     if model.attention == "sliding":  # keys and values beside those of the block before
-        found += tokens * (query + 4 * shared)
+        numbers += tokens * (query + 4 * shared)
     if not has_fused_kernel(experiment):
-        found += tokens * (query + 2 * shared)
+        numbers += tokens * (query + 2 * shared)
         # With dropout: the weights, the mask, and what it leaves of them.
         each = 3 if model.dropout else on_paper.of(experiment).kept_per_pair
-        found += pair_numbers(experiment) * each
-    return found
+        numbers += pair_numbers(experiment) * each
+    return numbers
 
 
 def pair_numbers(experiment: Experiment) -> int:

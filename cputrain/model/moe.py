@@ -55,7 +55,7 @@ def kept(experiment: Experiment) -> int:
     inner = model.n_head * model.d_head
     before = hidden(experiment) * (2 if is_gated(model.activation) else 1)
     attention = 4 * model.n_embd + 2 * inner + 2 * model.kv_heads * model.d_head
-    found = tokens * (attention + TOP * (3 * model.n_embd + before + hidden(experiment)))
+    numbers = tokens * (attention + TOP * (3 * model.n_embd + before + hidden(experiment)))
     if experiment.runtime.attention_backend == "manual":
-        found += model.n_head * tokens * (model.window or training.seq_len)  # the weights
-    return found
+        numbers += model.n_head * tokens * (model.window or training.seq_len)  # the weights
+    return numbers

@@ -56,13 +56,13 @@ def weight_shapes(experiment: Experiment) -> Shapes:
 
 def _lora(shapes: Shapes) -> Shapes:
     """For each adapted layer W: b @ a is added to it, b [out, rank], a [rank, in]."""
-    found: Shapes = {}
+    adapters: Shapes = {}
     for name, shape in shapes.items():
         adapted = name.removesuffix(".weight")
         if name.endswith(".weight") and adapted.endswith(LORA_LAYERS):
-            found[f"{adapted}.lora_a"] = (LORA_RANK, shape[1])
-            found[f"{adapted}.lora_b"] = (shape[0], LORA_RANK)
-    return found
+            adapters[f"{adapted}.lora_a"] = (LORA_RANK, shape[1])
+            adapters[f"{adapted}.lora_b"] = (shape[0], LORA_RANK)
+    return adapters
 
 
 def trained(experiment: Experiment) -> tuple[str, ...]:

@@ -60,7 +60,8 @@ class Ready(Part, frozen=True, kw_only=True, tag_field="answer", tag="ready"):
         readings: what the engine's libraries report to be in force.
         composed: what a step time is reckoned from; None where whole steps are timed.
         simulated: how the precision is simulated; None where it is computed.
-        in_force, warm_up_steps, steady: of the warm-up; None where a first step is timed.
+        in_force, warm_up_steps, steady, warm_step_s: of the warm-up, whose fastest step took
+            warm_step_s seconds; None where a first step is timed.
     """
 
     readings: dict[str, Any]
@@ -75,6 +76,7 @@ class Ready(Part, frozen=True, kw_only=True, tag_field="answer", tag="ready"):
     in_force: list[Check] | None = None
     warm_up_steps: Count | None = None
     steady: bool | None = None
+    warm_step_s: Seconds | None = None
 
 
 class Sampled(Part, frozen=True, kw_only=True, tag_field="answer", tag="sampled"):

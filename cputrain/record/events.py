@@ -13,6 +13,8 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
         step_s: seconds of a step; None where it has no step.
         disturbed: some sample of it was.
         wall_s: its whole life.
+        effect: its time over its reference's, the median over the pairs that count;
+            None without one.
     """
 
     at: Number
@@ -25,3 +27,4 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
     disturbed: bool
     wall_s: Seconds
     note: str | None
+    effect: Number | None = None

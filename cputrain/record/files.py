@@ -63,8 +63,8 @@ def read_bytes(path: Path) -> bytes:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
         os.close(handle)
-        what = "too large for a record" if stat.S_ISREG(status.st_mode) else "not a regular file"
-        raise RecordError(f"{what}; delete it and run the cell again")
+        reason = "too large for a record" if stat.S_ISREG(status.st_mode) else "not a regular file"
+        raise RecordError(f"{reason}; delete it and run the cell again")
     with os.fdopen(handle, "rb") as file:
         return file.read()
 
@@ -98,10 +98,10 @@ def _why(data: bytes, kind: type[Any], schema: int, error: Exception) -> str:
             return f"schema {written!r:.20}, and this version reads {schema}: {again}"
         _check(content, "")
         msgspec.convert(content, kind)
-    except msgspec.ValidationError as found:
-        return f"not a run record ({_line(found)}); {again}"
-    except RecordError as found:
-        return f"{found}; {again}"
+    except msgspec.ValidationError as invalid:
+        return f"not a run record ({_line(invalid)}); {again}"
+    except RecordError as invalid:
+        return f"{invalid}; {again}"
     except RecursionError:
         return f"nested too deeply for a run record; {again}"
     except ValueError:  # also what is not UTF-8

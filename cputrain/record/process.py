@@ -44,12 +44,16 @@ class State(Readings, frozen=True, kw_only=True):
 class Change(Part, frozen=True, kw_only=True):
     """One change of the machine: files and what was in them, by control.
 
+    In JSON `control` is called what, and `value` asked: records on disk have these names.
+
     Attributes:
+        control: name of the one that was set.
+        value: what it was set to.
         put_back: whether it was put back; None while it stands.
     """
 
-    what: str
-    asked: str
+    control: str = field(name="what")
+    value: str = field(name="asked")
     before: dict[str, str]
     written: dict[str, str]
     put_back: bool | None

@@ -10,20 +10,23 @@ from cputrain.record.part import Count, Part
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):
-    """One setting: what was asked, what was found, and whether that is the same thing."""
+    """One setting: what was asked, what was found, and whether that is the same thing.
+
+    In JSON `expected` is called asked, and `actual` found: records on disk have these names.
+    """
 
     name: str
-    asked: Any
-    found: Any
+    expected: Any = field(name="asked")
+    actual: Any = field(name="found")
     ok: bool
 
     def to_json(self) -> dict[str, Any]:
         """Plain, for `json.dumps`."""
-        return structs.asdict(self)
+        return {item.encode_name: getattr(self, item.name) for item in structs.fields(self)}
 
     def of_rank(self, rank: int) -> Check:
         """The same, named as that of one of several processes."""
-        return Check(f"rank {rank}: {self.name}", self.asked, self.found, self.ok)
+        return Check(f"rank {rank}: {self.name}", self.expected, self.actual, self.ok)
 
 
 class Trained(Part, frozen=True, kw_only=True):

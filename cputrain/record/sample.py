@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
@@ -92,3 +92,17 @@ class Sample(Part, frozen=True, kw_only=True):
     def median_s(self) -> float:
         """Seconds of a step: what asv's clock grows by."""
         return statistics.median(self.step_s)
+
+
+class Pair(Part, frozen=True, kw_only=True):
+    """A block of a cell's worker beside one of its reference's.
+
+    Attributes:
+        sample: number of the cell's own block, from 0.
+        reference: the other's.
+        first: which of the two ran first.
+    """
+
+    sample: Count
+    reference: Sample
+    first: Literal["cell", "reference"]

@@ -6,7 +6,7 @@ from cputrain.record.part import Count, Number, Part, Seconds
 
 
 class MemoryParts(Part, frozen=True, kw_only=True):
-    """Bytes estimated before the run, by what they hold: see `model.memory`."""
+    """Bytes estimated before the run, by what they hold: see `model.memory_estimate`."""
 
     parameters: Count
     gradients: Count

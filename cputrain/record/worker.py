@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -13,8 +14,11 @@ from cputrain.record.answers import Finished, Phases, Ready, Sampled
 from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
-from cputrain.record.sample import Sample
+from cputrain.record.sample import Pair, Sample
 from cputrain.record.work import Counts, Data, Start
+
+MOST_APART = math.log(1e6)
+"""Of the two blocks of a pair, in logarithms: what lies further apart was not measured."""
 
 
 class WorkerRecord(Readings, frozen=True, kw_only=True):
@@ -27,6 +31,12 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         turn: of a run of engines side by side.
         left_over: what its launcher had to end.
         note: what a person should know, as of a model that was not saved.
+        forked: whether it was forked from a process that had imported its engine.
+        reference: the worker that it was measured beside, itself where it is a reference; None
+            for the reason in `reasons`. reference_counts: what that one trains.
+        repeats: the cell, as suite/cell, that ran the same experiment beside the same one in the
+            same pass: everything here is that cell's.
+        pairs: blocks of it and of the reference that ran one after the other.
 
     The others are described where they come from: see `answers`.
     """
@@ -73,15 +83,29 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     model_file: str | None = None
     note: str | None = None
     left_over: str | None = None
+    forked: bool | None = None
+    warm_step_s: Seconds | None = None
+    reference: str | None = None
+    reference_counts: Counts | None = None
+    repeats: str | None = None
+    pairs: list[Pair] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         try:
             Experiment.from_json(self.experiment)
         except (ExperimentError, TypeError) as error:
             raise ValueError(f"experiment: {error}") from error
+        for pair in self.pairs:
+            if pair.sample >= len(self.samples):
+                raise ValueError(f"pairs: there is no sample {pair.sample}")
+            if abs(self.log_ratio(pair)) > MOST_APART:
+                raise ValueError("pairs: one block took more than 1e6 times as long as the other")
         if self.status != "ok":
             return
-        for name in ("samples", "placement", "counts", "data", "trained", "wall_s", "training_s"):
+        needed = ["placement", "counts", "data", "trained", "wall_s", "training_s"]
+        if self.reference != self.id:  # a reference's samples are in the records of its cells
+            needed.append("samples")
+        for name in needed:
             if not getattr(self, name):
                 raise ValueError(f"{name} is missing in a worker that is ok")
 
@@ -118,6 +142,21 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     def step_s(self) -> list[float]:
         """Seconds of every timed step, its samples one after the other."""
         return [seconds for sample in self.samples for seconds in sample.step_s]
+
+    def log_ratio(self, pair: Pair) -> float:
+        """Natural logarithm of a pair: its own block's median step over the reference's."""
+        own, other = self.samples[pair.sample].median_s, pair.reference.median_s
+        return math.log(own) - math.log(other)
+
+    def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
+        """Whether its own block was disturbed, and the reference's: such a pair does not count."""
+        return self.samples[pair.sample].disturbed, pair.reference.disturbed
+
+    @property
+    def paired_ratio(self) -> float | None:
+        """Time over the reference's: the median over the pairs that count; None without one."""
+        ratios = [self.log_ratio(p) for p in self.pairs if not any(self.disturbed_sides(p))]
+        return math.exp(statistics.median(ratios)) if ratios else None
 
     @property
     def work(self) -> Counts:

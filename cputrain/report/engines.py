@@ -22,7 +22,7 @@ COMMIT_DIGITS = 10
 
 def shapes(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """The rows of each shape, by its suite's name, in their order."""
-    return [(str(name), list(mine)) for name, mine in groupby(rows, key=lambda row: row["suite"])]
+    return [(str(name), list(group)) for name, group in groupby(rows, key=lambda row: row["suite"])]
 
 
 def opening(rows: Sequence[Row]) -> str:
@@ -31,15 +31,15 @@ def opening(rows: Sequence[Row]) -> str:
     if not ran:
         return "No engine gave a number."
     rounds, first = max(row["workers"] for row in ran), ran[0]
-    said = f"{wording.counted(rounds, 'round')} of fresh workers"
-    said += f", in an order shuffled by seed {first['seed']}"
-    said += f", at commit {first['commit'][:COMMIT_DIGITS]}" if first["commit"] else ""
-    said += f", on {first['started'][:10]}" if first["started"] else ""
+    text = f"{wording.counted(rounds, 'round')} of fresh workers"
+    text += f", in an order shuffled by seed {first['seed']}"
+    text += f", at commit {first['commit'][:COMMIT_DIGITS]}" if first["commit"] else ""
+    text += f", on {first['started'][:10]}" if first["started"] else ""
     apart = [row["over_torch"] for row in ran if row["value"] == AGAIN and row["over_torch"]]
     if apart:
         most = max(max(ratio, 1 / ratio) - 1 for ratio in apart)
-        said += f". {AGAIN} is the same as torch; it lies up to {words.percent(most)} from it"
-    return said + (" (quick)." if first["mode"] == "quick" else ".")
+        text += f". {AGAIN} is the same as torch; it lies up to {words.percent(most)} from it"
+    return text + (" (quick)." if first["mode"] == "quick" else ".")
 
 
 def texts(row: Row) -> tuple[str, ...]:
@@ -100,8 +100,8 @@ def _note(row: Row) -> str:
     reason = row["reason"] or ""
     if len(reason) > LONGEST_REASON:
         reason = reason[: LONGEST_REASON - 3] + "..."
-    said = [reason if row["status"] == "ok" else f"{row['status']}: {reason}"]
+    notes = [reason if row["status"] == "ok" else f"{row['status']}: {reason}"]
     if row["status"] == "ok" and row["disturbed_samples"]:
         samples = wording.counted(row["samples"], "sample")
-        said.append(f"{row['disturbed_samples']} of {samples} disturbed")
-    return "; ".join(filter(None, said))
+        notes.append(f"{row['disturbed_samples']} of {samples} disturbed")
+    return "; ".join(filter(None, notes))

@@ -6,9 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
+from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
 from cputrain.report import page, plots
-from cputrain.report.page import MachinePage
+from cputrain.report.machine_page import MachinePage
 from cputrain.results import asvfiles, engines, machines, records, rows, tables
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
@@ -45,15 +46,17 @@ def export(root: Path) -> Summary:
         problems += unknown + broken
         peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
         problems += low
-        said = analyse(cells, peaks)
-        drawn = plots.draw_all(result / name / "plots", said.rows, cells, said.floors)
+        analysis = analyse(cells, peaks)
+        drawn = plots.draw_all(result / name / "plots", analysis.rows, cells)
         beside, broken = engines.read(result, name)
         problems += broken
         pages.append(
-            MachinePage(machine, said.rows, cells, said.floors, said.pairs, drawn, known, beside)
+            MachinePage(
+                machine, analysis.rows, cells, noise_lines.lines(analysis), drawn, known, beside
+            )
         )
         files += drawn.values()
-    every = [row for one in pages for row in one.rows]
+    every = [row for machine_page in pages for row in machine_page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)
     files += tables.write(result, every)

@@ -85,23 +85,27 @@ def note(row: Row, varied: str = "") -> str:
         row: of the tables.
         varied: the suite's parameter; some have a column beside the time that they are about.
     """
-    said = []
+    notes = []
     reason = row["reason"] or ""
     if len(reason) > LONGEST_REASON:
         reason = reason[: LONGEST_REASON - 3] + "..."
     if row["status"] != "ok":
-        said.append(f"{row['status']}: {reason}")
+        notes.append(f"{row['status']}: {reason}")
     else:
-        said += [reason] if reason else []
+        notes += [reason] if reason else []
     column, tell = SHOWN.get(varied, ("", None))
     if tell is not None and row[column] is not None:
-        said.append(tell(row))
-    said += [row[name] for name in ("simulated", "composed") if row[name]]
+        notes.append(tell(row))
+    notes += [row[name] for name in ("simulated", "composed") if row[name]]
     if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
-        said.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
-    if row["disturbed_samples"]:
+        notes.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
+    if row["hfu"]:
+        notes.append(f"hfu {words.percent(row['hfu'])}")
+    if row["same_as"]:
+        notes.append(f"same as {row['same_as']}")
+    if row["disturbed_samples"] and row["dropped_pairs"] is None:
         samples = wording.counted(row["samples"], "sample")
-        said.append(f"{row['disturbed_samples']} of {samples} disturbed")
+        notes.append(f"{row['disturbed_samples']} of {samples} disturbed")
     if row["mode"] == "quick":
-        said.append("quick")
-    return wording.markdown("; ".join(filter(None, said)))
+        notes.append("quick")
+    return wording.markdown("; ".join(filter(None, notes)))

@@ -43,11 +43,11 @@ def lines(rows: Sequence[Row], note: Callable[[Row], str]) -> list[Line]:
         rows: of every suite.
         note: what else is to be said of a row, as Markdown.
     """
-    mine = [row for row in rows if row["suite"] == SUITE and row["value"] in PRESETS]
-    if not any(row["mode"] for row in mine):
+    of_presets = [row for row in rows if row["suite"] == SUITE and row["value"] in PRESETS]
+    if not any(row["mode"] for row in of_presets):
         return []
     table = []
-    for row in mine:
+    for row in of_presets:
         figures = PRESETS[row["value"]].figures or (Figure(),)
         for figure in figures:
             table.append(_line(row, figure, note(row) if figure is figures[0] else None))
@@ -64,7 +64,7 @@ def _line(row: Row, figure: Figure, note: str | None) -> Line:
     name, is_first = row["value"], note is not None
     preset = PRESETS[name]
     ran = is_first and row["status"] == "ok"
-    said = [note or "", wording.markdown(figure.how)]
+    notes = [note or "", wording.markdown(figure.how)]
     return Line(
         preset=name if is_first else "",
         objective=preset.experiment.training.objective if is_first else "",
@@ -76,7 +76,7 @@ def _line(row: Row, figure: Figure, note: str | None) -> Line:
         rate=_rate(row) if ran else "",
         memory=words.size(row["peak_rss_bytes"]) if ran and row["peak_rss_bytes"] else "",
         hardware=wording.markdown(figure.hardware or "not named"),
-        note="; ".join(filter(None, said)),
+        note="; ".join(filter(None, notes)),
     )
 
 
@@ -88,7 +88,7 @@ def _parameters(row: Row, preset: Preset) -> str:
 
 
 def _step(row: Row) -> str:
-    text = words.step_interval(row["step_s"], row["step_s_low"], row["step_s_high"])
+    text = words.seconds(row["step_s"])
     return f"{text} (reckoned)" if row["composed"] else text
 
 
@@ -98,29 +98,29 @@ def _rate(row: Row) -> str:
 
 def _published(figure: Figure) -> str:
     """Everything that the source says, the step time first."""
-    said = []
+    figures = []
     if figure.step_s:
         expected = "" if figure.is_measured else " expected"
-        said.append(f"{_range(figure.step_s)} s{expected}")
+        figures.append(f"{_range(figure.step_s)} s{expected}")
     if figure.tokens_per_s:
-        said.append(f"{_range(figure.tokens_per_s)} tokens/s")
+        figures.append(f"{_range(figure.tokens_per_s)} tokens/s")
     if figure.gflop_per_s:
         share = f" ({words.percent(figure.peak_share)})" if figure.peak_share else ""
-        said.append(f"{words.number(figure.gflop_per_s)} GFLOP/s{share}")
+        figures.append(f"{words.number(figure.gflop_per_s)} GFLOP/s{share}")
     if figure.rss_bytes:
         low, high = figure.rss_bytes
-        said.append(f"{_range((low / 1e9, high / 1e9))} GB")
-    return ", ".join(said) or "no figure"
+        figures.append(f"{_range((low / 1e9, high / 1e9))} GB")
+    return ", ".join(figures) or "no figure"
 
 
 def _ratio(row: Row, figure: Figure) -> str:
     """The published step time over ours: "2.3x", or its range."""
     if not figure.step_s or row["status"] != "ok" or not row["step_s"]:
         return ""
-    low, high = (words.ratio(seconds / row["step_s"]) for seconds in figure.step_s)
-    return low if low == high else f"{low} to {high}"
+    low, high = (seconds / row["step_s"] for seconds in figure.step_s)
+    return _range((low, high), words.ratio)
 
 
-def _range(given: Range) -> str:
-    low, high = (words.number(value) for value in given)
+def _range(given: Range, shown: Callable[[float], str] = words.number) -> str:
+    low, high = (shown(value) for value in given)
     return low if low == high else f"{low} to {high}"

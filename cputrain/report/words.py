@@ -59,6 +59,20 @@ def ratio(value: float, low: float | None = None, high: float | None = None) -> 
     return f"{number(value, decimals)}x" + _interval(value, low, high, decimals)
 
 
+def effect(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A paired effect with its interval, as `ratio`; nothing where there is none."""
+    return "" if value is None else ratio(value, low, high)
+
+
+def verdict(word: str | None, further_passes: int | None = None) -> str:
+    """What is said of an effect: "slower", "not told: about 3 more passes"."""
+    if word is None:
+        return ""
+    if word != "not told" or further_passes is None:
+        return word
+    return f"{word}: about {further_passes} more pass{'' if further_passes == 1 else 'es'}"
+
+
 def _interval(
     value: float, low: float | None, high: float | None, decimals: int, size: float = 1.0
 ) -> str:
@@ -115,7 +129,7 @@ def percent(value: float) -> str:
 
 def _unit(value: float) -> tuple[float, str]:
     """The largest unit of which there is one, after rounding."""
-    return next((one for one in UNITS if float(f"{value:.3g}") >= one[0]), UNITS[-1])
+    return next((unit for unit in UNITS if float(f"{value:.3g}") >= unit[0]), UNITS[-1])
 
 
 def _decimals(value: float) -> int:

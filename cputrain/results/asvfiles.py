@@ -43,10 +43,10 @@ def machine_facts(root: Path, machine: str) -> tuple[dict[str, Any], list[Proble
             continue
         try:
             files.read_bytes(path)
-            found = load_json(str(path), Machine.api_version)
-            if not isinstance(found["machine"], str):
+            content = load_json(str(path), Machine.api_version)
+            if not isinstance(content["machine"], str):
                 raise ValueError("its machine has no name")
-            facts = facts or found
+            facts = facts or content
         except BROKEN as error:
             problems.append(_problem(path, error))
     return facts, problems

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from cputrain.record.worker import WorkerRecord
-from cputrain.results import asked, circumstances
+from cputrain.results import circumstances, experiment_columns, rates
+from cputrain.results.rates import Peaks
 from cputrain.results.rows import CellResult
 
 Row = dict[str, Any]
 """One cell: a value, or None where unknown, for every column."""
-
-Peaks = Mapping[str, Mapping[str, float]]
-"""Measured matmul FLOP/s by type of number (fp32, bf16, int8), then by number of threads."""
 
 PARTS = ("parameters", "gradients", "optimizer", "activations", "buffers", "queue", "framework")
 MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
@@ -25,17 +22,33 @@ MEMORY = {part: f"memory_{part}_bytes" for part in PARTS}
 VERSIONS = ("torch", "jax", "ipex", "numpy", "cc_version", "python")
 """Versions that have a column, by their name in the record."""
 
+PAIRED: dict[str, pl.DataType] = {
+    **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
+    "verdict": pl.String(),
+    **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
+    **dict.fromkeys(("dropped_cell_share", "dropped_reference_share"), pl.Float64()),
+    "same_as": pl.String(),
+}
+"""What comes from blocks of a cell beside blocks of its reference (`analysis.effects`):
+
+effect: time of the cell over its reference's, with its 99 % interval; None for the `reason`.
+verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
+passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile.
+dropped_cell_share, dropped_reference_share: of all pairs, those whose block of that side was hit.
+same_as: suite/cell whose workers these are, where that has run the same experiment.
+"""
+
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
-    **asked.FIELDS,
+    **experiment_columns.FIELDS,
     **dict.fromkeys(("mode", "status", "reason"), pl.String()),
     **dict.fromkeys(("workers", "steps", "samples"), pl.Int64()),
-    **dict.fromkeys(("step_s", "step_s_low", "step_s_high", "step_s_min"), pl.Float64()),
-    **dict.fromkeys(("tokens_per_s", "gflop_per_s", "mfu"), pl.Float64()),
+    **dict.fromkeys(("step_s", "step_s_min"), pl.Float64()),
+    **dict.fromkeys(("tokens_per_s", "gflop_per_s", "mfu", "hfu"), pl.Float64()),
     "peak_rss_bytes": pl.Int64(),
     **dict.fromkeys(("first_loss", "last_loss"), pl.Float64()),
-    **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
-    "above_noise": pl.Boolean(),
+    **PAIRED,
+    "forked": pl.Boolean(),
     "disturbed_samples": pl.Int64(),
     **dict.fromkeys(("run_queue_share", "steal_share"), pl.Float64()),
     **dict.fromkeys(("minor_faults_per_step", "voluntary_switches_per_step"), pl.Float64()),
@@ -55,27 +68,27 @@ SCHEMA: dict[str, pl.DataType] = {
 
 
 def row(cell: CellResult, peaks: Peaks) -> Row:
-    """A cell's row; what needs other cells (intervals, effects) is left None.
+    """A cell's row; what needs other cells (`PAIRED`, but same_as) is left None.
 
     Args:
         cell: the cell.
         peaks: of its machine.
     """
-    found: Row = dict.fromkeys(SCHEMA)
-    found |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
-    found |= {"mode": cell.mode, "status": cell.status, "reason": cell.reason}
-    found |= {"step_s": cell.step_s, "commit": cell.commit}
+    values: Row = dict.fromkeys(SCHEMA)
+    values |= {"machine": cell.machine, "suite": cell.suite, "value": cell.value}
+    values |= {"mode": cell.mode, "status": cell.status, "reason": cell.reason}
+    values |= {"step_s": cell.step_s, "commit": cell.commit, "same_as": cell.same_as}
     if cell.experiment:
-        found |= asked.row(cell.experiment)
+        values |= experiment_columns.row(cell.experiment)
     if cell.workers:
-        found |= _provenance(cell.workers[-1])
+        values |= _provenance(cell.workers[-1])
     if cell.workers and cell.ok:
-        found |= _measured(cell.workers)
-        found |= circumstances.columns(cell.workers)
-        found |= _rates(cell.workers[-1], found["step_s"], peaks)
-        found |= _counts(cell.workers[-1])
-        found |= _data(cell.workers, found["step_s"])
-    return found
+        values |= _measured(cell.workers)
+        values |= circumstances.columns(cell.workers)
+        values |= rates.columns(cell.workers[-1], values["step_s"], peaks)
+        values |= _counts(cell.workers[-1])
+        values |= _data(cell.workers, values["step_s"])
+    return values
 
 
 def _provenance(last: WorkerRecord) -> Row:
@@ -103,6 +116,7 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
     ]
     return {
         "workers": len(workers),
+        "forked": workers[-1].forked if len({w.forked for w in workers}) == 1 else None,
         "samples": len(samples),
         "steps": sum(map(len, every)),
         "step_s_min": min(map(min, every)),
@@ -115,38 +129,8 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
 
 def _phase(workers: tuple[WorkerRecord, ...], name: str) -> float | None:
     """Seconds of a part of the workers' lives: median; None where no record says."""
-    found = [worker.phases[name] for worker in workers if name in worker.phases]
-    return statistics.median(found) if found else None
-
-
-def busy_cpus(worker: WorkerRecord) -> str:
-    """How many CPUs a worker's threads can keep busy: the key of its peak."""
-    return str(min(worker.place.threads, len(worker.place.cpus)))
-
-
-def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
-    """Seconds that a step's matrix products take at the measured peaks, each at its own type's.
-
-    None where a peak with as many threads is missing.
-    """
-    threads = busy_cpus(worker)
-    total = 0.0
-    for kind, work in worker.work.flops_by_type.items():
-        peak = peaks.get(kind, {}).get(threads)
-        if not peak:
-            return None
-        total += work / peak
-    return total
-
-
-def _rates(last: WorkerRecord, step_s: float, peaks: Peaks) -> Row:
-    """Rates by the executed FLOPs; mfu is the step's least time at the peaks over its own."""
-    counts, best = last.work, best_step_s(last, peaks)
-    return {
-        "tokens_per_s": counts.tokens_per_step / step_s,
-        "gflop_per_s": counts.flops_per_step / step_s / 1e9,
-        "mfu": best / step_s if best else None,
-    }
+    seconds = [worker.phases[name] for worker in workers if name in worker.phases]
+    return statistics.median(seconds) if seconds else None
 
 
 def _counts(last: WorkerRecord) -> Row:

@@ -31,9 +31,9 @@ def without_number(folder: Path, run: str, cells: Iterable[str], workers: int) -
             gone = not (folder / cell / FILE).exists()
             missing[cell] = DIED if gone else f"its run record is not usable: {record.reason}"
             continue
-        mine = [worker for worker in record.workers if worker.run == run]
-        if any(worker.status not in ("ok", "unproven") for worker in mine):
+        of_run = [worker for worker in record.workers if worker.run == run]
+        if any(worker.status not in ("ok", "unproven") for worker in of_run):
             continue
-        if sum(worker.ok for worker in mine) < workers:
+        if sum(worker.ok for worker in of_run) < workers:
             missing[cell] = DIED
     return missing

@@ -31,8 +31,10 @@ SCHEMA: dict[str, pl.DataType] = {
     **{
         name: kind
         for name, kind in columns.SCHEMA.items()
-        if not name.startswith("effect")  # a suite's; the ratio is in its place
+        if name not in columns.PAIRED  # of a suite's cells; the ratio is in their place
     },
+    **dict.fromkeys(("step_s_low", "step_s_high"), pl.Float64()),
+    "above_noise": pl.Boolean(),
 }
 """Column -> type: those of every table, and the run's own."""
 
@@ -60,10 +62,10 @@ def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:
     for name in FILES.values():
         path = result / machine / name
         if os.path.lexists(path):
-            found = read_file(path)
-            if not isinstance(found, Problem):
-                return found, problems
-            problems.append(found)
+            rows = read_file(path)
+            if not isinstance(rows, Problem):
+                return rows, problems
+            problems.append(rows)
     return [], problems
 
 
@@ -83,17 +85,17 @@ def read_file(path: Path) -> list[Row] | Problem:
         data = files.read_bytes(path)
         if not data.endswith(b"\n"):
             raise ValueError("it is cut off")
-        found = pl.read_csv(data, schema_overrides=SCHEMA)
-        if missing := [name for name in NEEDED if name not in found.columns]:
+        table = pl.read_csv(data, schema_overrides=SCHEMA)
+        if missing := [name for name in NEEDED if name not in table.columns]:
             raise ValueError(f"no column {missing[0]}")
-        if found.is_empty():
+        if table.is_empty():
             raise ValueError("no rows")
-        rows = found.to_dicts()
+        rows = table.to_dicts()
         for row in rows:
             _check(row)
     except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
-        said = str(error).strip().split("\n")[0]
-        return Problem(path, f"not a table of engines ({said}); run bench.py engines again")
+        message = str(error).strip().split("\n")[0]
+        return Problem(path, f"not a table of engines ({message}); run bench.py engines again")
     return rows
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from cputrain.machine import measurements
 from cputrain.record import files
-from cputrain.results import asvfiles, columns
-from cputrain.results.columns import Peaks
+from cputrain.results import asvfiles
+from cputrain.results.rates import Peaks, best_step_s, busy_cpus
 from cputrain.results.records import Problem
 from cputrain.results.rows import CellResult
 
@@ -84,13 +84,13 @@ def believable(
         if not (cell.ok and cell.workers and cell.step_s):
             continue
         last = cell.workers[-1]
-        best = columns.best_step_s(last, peaks)
+        best = best_step_s(last, peaks)
         if best is None or best <= cell.step_s:
             continue
         kinds = [kind for kind in last.work.flops_by_type if kind != "fp32"]
-        key = kinds[0] if kinds else "fp32", columns.busy_cpus(last)
-        found = last.work.flops_per_step / cell.step_s, last.work.flops_per_step / best
-        bad[key] = max(found, bad.get(key, (0.0, 0.0)))
+        key = kinds[0] if kinds else "fp32", busy_cpus(last)
+        flops = last.work.flops_per_step / cell.step_s, last.work.flops_per_step / best
+        bad[key] = max(flops, bad.get(key, (0.0, 0.0)))
     good = {
         kind: {n: peak for n, peak in rates.items() if (kind, n) not in bad}
         for kind, rates in peaks.items()

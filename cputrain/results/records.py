@@ -63,7 +63,7 @@ def machines(root: Path) -> tuple[list[str], list[Problem]]:
 
 def read(root: Path, machine: str, mode: str) -> tuple[list[CellRecord], list[Unusable]]:
     """Every record of a machine's full or quick sweeps, but those of engines side by side."""
-    found: list[CellRecord] = []
+    usable: list[CellRecord] = []
     unusable: list[Unusable] = []
     for path in _files(root, machine, mode):
         suite, cell = path.parent.parent.name, path.parent.name
@@ -73,8 +73,8 @@ def read(root: Path, machine: str, mode: str) -> tuple[list[CellRecord], list[Un
         if isinstance(record, Problem):
             unusable.append(Unusable(suite, cell, record))
         else:
-            found.append(record)
-    return found, unusable
+            usable.append(record)
+    return usable, unusable
 
 
 def read_file(path: Path, machine: str | None = None) -> CellRecord | Problem:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cputrain import paths
 from cputrain.record.cell import CellKey, CellRecord
 from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.results import records
+from cputrain.results import records, shared
 from cputrain.results.records import Problem, Unusable
+from cputrain.results.shared import Shared
 
 UNPROVEN = "not run to its end, so nothing shows that the model trained"
+NO_REASON = "the record gives no reason"
 NEWER_UNPROVEN = "of an earlier run: the newest was not run to its end"
 
 
@@ -27,7 +29,10 @@ class CellResult:
         mode: "full" or "quick".
         status: "ok" or what came of it instead, with `reason`.
         step_s: seconds per step; None unless ok.
-        workers: what measured it: all of one session, oldest first.
+        workers: what measured it: all of one session, oldest first; those of the cell `same_as`
+            where that has run the same experiment.
+        earlier: workers of its other sessions that are a number.
+        same_as: suite/cell whose workers it has.
     """
 
     machine: str
@@ -40,6 +45,13 @@ class CellResult:
     workers: tuple[WorkerRecord, ...] = ()
     experiment: dict[str, Any] = field(default_factory=dict)
     commit: str | None = None
+    earlier: tuple[WorkerRecord, ...] = ()
+    same_as: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Suite/cell, as its folder is called."""
+        return f"{self.key.suite}/{self.value}"
 
     @property
     def suite(self) -> str:
@@ -67,17 +79,35 @@ class CellResult:
         return self.key.is_baseline
 
 
-def read(root: Path, machine: str) -> tuple[list[CellResult], list[Problem]]:
-    """Every cell that has a record, suite by suite; quick ones where no full one ran."""
-    by_mode: dict[str, dict[tuple[str, str], CellResult]] = {}
+def read(
+    root: Path, machine: str, modes: Sequence[str] = paths.MODES
+) -> tuple[list[CellResult], list[Problem]]:
+    """Every cell that has a record, suite by suite; quick ones where no full one ran.
+
+    Args:
+        root: of data and results.
+        machine: whose.
+        modes: full, quick, or both.
+    """
+    by_mode: dict[str, dict[tuple[str, str], CellResult]] = {mode: {} for mode in paths.MODES}
     problems: list[Problem] = []
-    for mode in paths.MODES:
-        found, unusable = records.read(root, machine, mode)
+    for mode in modes:
+        usable, unusable = records.read(root, machine, mode)
         problems += [item.problem for item in unusable]
-        cells = [_cell(machine, mode, record) for record in found]
+        cells = [_cell(machine, mode, record) for record in usable]
+        together = shared.by_cell({cell.name: cell.workers for cell in cells if cell.ok})
+        cells = [_with(cell, together[cell.name]) if cell.ok else cell for cell in cells]
         cells += [_unusable(machine, mode, item, cells) for item in unusable]
         by_mode[mode] = {(cell.suite, cell.value): cell for cell in cells}
-    cells = list((by_mode["quick"] | by_mode["full"]).values())
+    quick, full = by_mode["quick"], by_mode["full"]
+    # What is not shown still tells the noise of this machine.
+    hidden = {
+        place: (*quick[place].workers, *quick[place].earlier) for place in full.keys() & quick
+    }
+    cells = [
+        replace(cell, earlier=(*cell.earlier, *(w for w in hidden.get(place, ()) if w.ok)))
+        for place, cell in (quick | full).items()
+    ]
     return sorted(cells, key=_order), problems
 
 
@@ -88,6 +118,7 @@ def _order(cell: CellResult) -> tuple[Any, ...]:
 def _cell(machine: str, mode: str, record: CellRecord) -> CellResult:
     status, reason, workers = _outcome(record)
     last = workers[-1] if workers else None
+    others = {worker.session for worker in workers}
     return CellResult(
         machine=machine,
         key=record.key,
@@ -97,6 +128,7 @@ def _cell(machine: str, mode: str, record: CellRecord) -> CellResult:
         reason=reason,
         step_s=step_s(workers) if status == "ok" else None,
         workers=tuple(workers),
+        earlier=tuple(w for w in record.workers if w.ok and w.session not in others),
         experiment=last.experiment if last else {},
         commit=last.commit if last else None,
     )
@@ -121,14 +153,36 @@ def _unusable(machine: str, mode: str, item: Unusable, others: Sequence[CellResu
 def _outcome(record: CellRecord) -> tuple[str, str | None, list[WorkerRecord]]:
     """Status, reason, and the workers that they are of: the newest session run to its end.
 
-    A worker of it that gave no number spoils the cell.
+    Each worker of a session is a pass. What one of them has proven stays a number, also where
+    another one failed: the reason then says so. Without any the newest failure is the outcome.
     """
     sessions = record.sessions()
     for session in sessions:
+        proven = [worker for worker in session if worker.ok]
+        failed = [worker for worker in session if not worker.ok]
+        if proven:
+            newer = NEWER_UNPROVEN if session is not sessions[0] else None
+            return (
+                "ok",
+                "; ".join(filter(None, (newer, _lost(failed, len(session))))) or None,
+                proven,
+            )
         if any(worker.status == "unproven" for worker in session):
             continue
-        for worker in reversed(session):
-            if not worker.ok:
-                return worker.status, worker.reason or "the record gives no reason", session
-        return "ok", None if session is sessions[0] else NEWER_UNPROVEN, session
+        return failed[-1].status, failed[-1].reason or NO_REASON, session
     return "unproven", UNPROVEN, sessions[0] if sessions else []
+
+
+def _lost(failed: Sequence[WorkerRecord], passes: int) -> str | None:
+    """What is said of the passes of a session that gave no number, beside others that did."""
+    if not failed:
+        return None
+    last = failed[-1]
+    why = UNPROVEN if last.status == "unproven" else f"{last.status}: {last.reason or NO_REASON}"
+    return f"{len(failed)} of {passes} passes gave no number: {why}"
+
+
+def _with(cell: CellResult, together: Shared) -> CellResult:
+    """The cell with the workers that it shares with others of its session."""
+    same_as = None if together.owner == cell.name else together.owner
+    return replace(cell, workers=together.workers, same_as=same_as, step_s=step_s(together.workers))

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import time
-import uuid
 from collections.abc import Iterator
 
-import msgspec
+from msgspec import structs
 
 from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine.controls import wanted
-from cputrain.machine.controls.changes import Changes
-from cputrain.machine.controls.files import ControlError
+from cputrain.record.answers import Finished
 from cputrain.record.cell import CellKey
 from cputrain.record.events import WorkerEnded
 from cputrain.record.files import RecordError
 from cputrain.record.part import Status
-from cputrain.record.process import Change, Placement, Turn
+from cputrain.record.process import Turn
+from cputrain.record.sample import Pair, Sample
 from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.run import launch, placement, recording
+from cputrain.run import measured, recording
+from cputrain.run.beside import Beside
+from cputrain.run.conductor.protocol import Started
 from cputrain.run.launch import CellFailed
+from cputrain.run.machine_settings import MachineSettings
 from cputrain.run.session import Session
-from cputrain.worker import saved
+from cputrain.worker import blocks, saved
 
 
 class CellRun:
@@ -36,6 +36,9 @@ class CellRun:
         experiment: what it runs.
         start: values of the suite's cell whose saved model fine-tuning starts from.
         turn: of a run of engines side by side; goes to the record.
+        reference: what runs beside it, the baseline of its suite; None where nothing does.
+        baseline: the cell that the reference runs as.
+        measures_again: also where another cell of this pass has run the same.
 
     Attributes:
         clock_s: grows by the median step time of each sample.
@@ -48,12 +51,20 @@ class CellRun:
         experiment: Experiment,
         start: tuple[object, ...] | None = None,
         turn: Turn | None = None,
+        reference: Experiment | None = None,
+        baseline: CellKey | None = None,
+        measures_again: bool = False,
     ) -> None:
         self.key, self.experiment, self.turn = key, specs.settle(experiment), turn
         self.session = Session.from_env()
         self.clock_s = 0.0
-        self.worker: launch.Worker | None = None
-        self.changes: Changes | None = None
+        steady = self.experiment.runtime.jit_state == "steady"
+        self.reference_of = specs.settle(reference) if reference is not None and steady else None
+        self.no_reference = "a first step is timed" if not steady else "the suite has no baseline"
+        self.beside = Beside(self.session, self.experiment, self.reference_of)
+        self.measures_again, self.baseline = measures_again, baseline
+        self._replayed: Iterator[Sample] | None = None
+        self.machine = MachineSettings(self.experiment)
         suites = paths.output_folder(self.session.machine, self.session.mode)
         self.folder = suites / key.suite / key.name
         self.start = self.folder.with_name(paths.cell_name(start or key.values)) / saved.MODEL
@@ -67,62 +78,41 @@ class CellRun:
             f"{self.start} is not there to start from: run the whole suite {self.key.suite} first"
         )
 
-    def _change_machine(self) -> None:
-        """Set what the experiment asks of the machine; `_close` has it put back."""
-        self.changes = wanted.changes(self.experiment)
-        try:
-            self.changes.apply()
-        except ControlError as error:
-            raise CellFailed("failed", str(error)) from error
-        finally:
-            self._note_changes()
-
-    def _note_changes(self) -> None:
-        if self.changes is not None:
-            changes = msgspec.convert(self.changes.record, list[Change])
-            self.record = self.record.but(machine_changes=changes)
-
-    def _put_back(self) -> str | None:
-        """Put back what was changed; one line about the first file that could not be."""
-        left = [] if self.changes is None else self.changes.put_back()
-        self._note_changes()
-        self.changes = None
-        return f"the machine is NOT as it was: {left[0]}; bench.py restore" if left else None
-
-    def _launch(self) -> launch.Worker:
-        """A fresh worker; for a warm start the compiled code of another one is there."""
-        self._change_machine()
+    def _start(self) -> None:
+        """A fresh worker beside the reference, which leaves a record of its own when it is new."""
+        keeps_none = recording.request(self.session, self.folder, keeps_model=False)
+        if (reference := self.beside.refer(keeps_none)) is not None:
+            counts = reference.ready.counts
+            self.record = self.record.but(reference=reference.worker, reference_counts=counts)
+            if reference.proof is not None:
+                self._record_reference(reference, reference.proof)
+        self._set_machine()
         request = recording.request(self.session, self.folder)
         if self.experiment.training.fine_tuning != "scratch":
-            request["start"] = str(self.start)
-        if self.experiment.runtime.jit_state != "warm":
-            return launch.Worker(self.experiment, request)
-        compiled = placement.COMPILED / uuid.uuid4().hex
-        cold = launch.Worker(
-            self.experiment.but(jit_state="cold"), request, compiled=compiled, keep=True
+            request = structs.replace(request, start=str(self.start))
+        started = self.beside.start(request)
+        self.record = self.record.with_ready(started.ready, started.placement)
+        self.record = self.record.but(forked=started.forked)
+
+    def _record_reference(self, reference: Started, proof: Finished) -> None:
+        assert self.reference_of is not None
+        record = recording.opened(self.session, self.reference_of, id=reference.worker)
+        record = record.with_ready(reference.ready, reference.placement).with_proof(proof)
+        record = record.but(
+            status="ok",
+            forked=reference.forked,
+            reference=reference.worker,
+            wall_s=time.monotonic() - self.started,
         )
-        cold.ready()
-        cold.sample()
-        cold.end()
-        return launch.Worker(self.experiment, request, compiled=compiled)
+        recording.save_reference(self.folder, self.baseline or self.key, record)
 
     def _opened(self) -> WorkerRecord:
         """The record of a worker that has not started."""
-        commit, dirty = recording.commit()
         self.started = time.monotonic()
-        return WorkerRecord(
-            id=uuid.uuid4().hex[:12],
-            session=self.session.id,
-            run=self.session.run,
-            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            mode="quick" if self.session.mode == "quick" else "full",
-            machine=self.session.machine,
-            experiment=self.experiment.to_json(),
-            identity=self.experiment.identity,
-            commit=commit,
-            dirty=dirty,
-            turn=self.turn,
-        )
+        record = recording.opened(self.session, self.experiment, turn=self.turn)
+        if self.reference_of is None:
+            return record.but(reasons={"reference": self.no_reference})
+        return record
 
     def refuse_if(self, reason: str | None) -> None:
         """Record that this machine cannot run the cell, and tell asv by NotImplementedError."""
@@ -144,65 +134,120 @@ class CellRun:
     def sample(self) -> None:
         """Take one sample, in a fresh worker where there is none; its step time joins the clock.
 
+        Beside a reference it is a pair of blocks, of which the clock has the cell's own.
+
         Raises:
             CellFailed: the worker gave no number. The run record says why.
         """
         with self._failing():
-            if self.worker is None:
+            if self._replayed is not None:
+                self.clock_s += next(self._replayed).median_s
+                return
+            if self.beside.worker is None:
                 if self.record.samples:
                     self.record = self._opened()  # asv asked for more samples than the budget has
-                self.worker = self._launch()
-                ready = self.worker.ready()
-                placed = msgspec.convert(self.worker.placement, Placement, from_attributes=True)
-                self.record = self.record.with_ready(ready, placed)
-            sampled = self.worker.sample()
-            self.record = self.record.with_sample(sampled)
-            self.clock_s += sampled.sample.median_s
+                elif self._take_over():
+                    return
+                self._start()
+            if self.reference_of is None:
+                self._own_block()
+            else:
+                self._pair()
+
+    def _pair(self) -> None:
+        """A block of the worker and one of the reference, in the order that is its turn."""
+        number = len(self.record.samples)
+        sides = blocks.order(self.record.id, number)
+        for side in sides:
+            if side == "cell":
+                self._own_block()
+            else:
+                self.machine.leave_to_the_reference()
+                reference = self.beside.block(side).sample
+        pair = Pair(sample=number, reference=reference, first=sides[0])
+        self.record = self.record.but(pairs=[*self.record.pairs, pair])
+
+    def _take_over(self) -> bool:
+        """Have what this pass has measured of the same already, if it has, as this cell's."""
+        if self.turn is not None:  # each turn of engines side by side is a measurement
+            return False
+        others = self.reference_of is not None and not self.measures_again
+        folder = measured.earlier(self.session, self._done(), others)
+        if folder is None or (worker := recording.newest(folder)) is None:
+            return False
+        if len(worker.samples) != self.experiment.budget.samples:
+            return False
+        if folder != self.folder:
+            whose = f"{folder.parent.name}/{folder.name}"
+            worker = worker.but(id=self.record.id, repeats=whose)
+            measured.take_over(self.folder / saved.MODEL, folder / saved.MODEL)
+        self.record = worker.but(run=self.record.run)
+        self._replayed = iter(worker.samples)
+        self.clock_s += next(self._replayed).median_s
+        self._close("ok", None)
+        return True
+
+    def _done(self) -> measured.Done:
+        """What this cell leaves in the list of those that are measured."""
+        beside = "" if self.reference_of is None else self.reference_of.identity
+        return self.experiment.identity, beside, str(self.folder)
+
+    def _set_machine(self) -> None:
+        try:
+            self.machine.set()
+        finally:
+            self.record = self.record.but(machine_changes=self.machine.record)
+
+    def _own_block(self) -> None:
+        self._set_machine()
+        sampled = self.beside.block("cell")
+        self.record = self.record.with_sample(sampled)
+        self.clock_s += sampled.sample.median_s
 
     def settle(self) -> None:
         """Write the run record; after the budget's last sample also end the worker."""
-        if self.worker is None:
+        if self.beside.worker is None:
             return
         with self._failing():
             if len(self.record.samples) < self.experiment.budget.samples:
                 self._save()
                 return
-            self.record = self.record.with_proof(self.worker.finish())
-            self.record = self.record.but(left_over=self.worker.left_over)
-            if self.changes is not None and (lost := self.changes.lost()) is not None:
-                raise CellFailed("failed", lost)
-            self.worker = None
+            finished, left_over = self.beside.finish()
+            self.record = self.record.with_proof(finished).but(left_over=left_over)
+            self.machine.require()
             self._close("ok", None)
+            if self.turn is None:
+                measured.note(self.session, self._done())
 
     @contextlib.contextmanager
     def _failing(self) -> Iterator[None]:
         try:
             yield
         except CellFailed as failure:
-            self._end()
+            self.beside.end()
             self._close(failure.status, failure.reason)
             raise
         except (OSError, RecordError) as error:  # no worker could be started, no record written
-            self._end()
+            self.beside.end()
             self._close("failed", str(error))
             raise
 
-    def _end(self) -> None:
-        if self.worker is not None:
-            self.worker.end()
-            self.worker = None
+    def _note_wall(self) -> None:
+        if self._replayed is None:  # else it is that of the worker that ran
+            self.record = self.record.but(wall_s=time.monotonic() - self.started)
 
     def _save(self) -> None:
-        self.record = self.record.but(wall_s=time.monotonic() - self.started)
+        self._note_wall()
         recording.save(self.folder, self.key, self.record)
 
     def _close(self, status: Status, reason: str | None) -> None:
         """Put the machine back, write the record for the last time, say so to whoever follows."""
-        if (left := self._put_back()) is not None:
+        if (left := self.machine.put_back()) is not None:
             status, reason = "failed", f"{reason}; {left}" if reason else left
-        self.record = self.record.but(
-            status=status, reason=reason, wall_s=time.monotonic() - self.started
-        )
+        self._note_wall()
+        self.record = self.record.but(status=status, reason=reason)
+        if self.machine.record:
+            self.record = self.record.but(machine_changes=self.machine.record)
         try:
             self._save()
         finally:
@@ -215,6 +260,7 @@ class CellRun:
                     status=self.record.status,
                     reason=self.record.reason,
                     step_s=step_s([self.record]),
+                    effect=self.record.paired_ratio,
                     tokens_per_step=self.experiment.training.tokens_per_step,
                     disturbed=any(sample.disturbed for sample in self.record.samples),
                     wall_s=self.record.wall_s or 0.0,

@@ -1,8 +1,9 @@
 """Start a worker for one experiment, talk to it, and end it and whatever it started.
 
 The settings are applied before the worker's interpreter starts: environment, affinity
-mask, preload. The worker stays in the caller's process group, gets neither its stdout
-nor its stderr, dies with it, and has a wall-clock deadline.
+mask, preload. Or a parent that has them, and has imported the engine, forks it (see `forking`).
+The worker gets neither the caller's stdout nor its stderr, dies with it, and may run for a limited
+time: between its turns, where it is stopped, the clock of its deadline stands still.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +32,8 @@ from cputrain.machine.parent import dies_with_parent
 from cputrain.record import answers
 from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled
 from cputrain.record.part import Failure
+from cputrain.run.family import Family, WillNotStop, adopt_orphans
+from cputrain.run.forking import Parents, Process, forkable
 from cputrain.run.placement import COMPILED, environment, place
 from cputrain.run.wire import Wire
 from cputrain.worker.ranks import torchrun
@@ -62,6 +65,7 @@ class Worker:
     Attributes:
         phase: what it does, in its own words.
         left_over: what had to be ended after its last answer.
+        forked: whether a parent forked it.
 
     Args:
         experiment: what it is to run.
@@ -70,6 +74,11 @@ class Worker:
             for tests of bad ones; the number of the descriptor to answer on is appended.
         compiled: folder for compiled code, removed when the worker ends; None makes a new one.
         keep: leave `compiled` for a later worker.
+        parents: of forked workers, which are used where that is possible; None: a fresh
+            interpreter.
+        in_turns: stop it between its turns. Processes that train together by torchrun are not
+            stopped, as they would time out: they wait for the next word, which takes no CPU.
+        watch: called four times a second while an answer is waited for; what it raises goes on.
     """
 
     def __init__(
@@ -79,47 +88,38 @@ class Worker:
         command: Sequence[str] = (),
         compiled: Path | None = None,
         keep: bool = False,
+        parents: Parents | None = None,
+        in_turns: bool = False,
+        watch: Callable[[], None] = lambda: None,
     ) -> None:
         self.experiment = experiment = specs.settle(experiment)
         self.placement = place(experiment)
         self.phase = "starting"
         self.left_over: str | None = None
-        self.deadline = time.monotonic() + experiment.budget.deadline_s
-        self._mark = uuid.uuid4().hex
+        self._left_s = float(experiment.budget.deadline_s)
+        self._watch = watch
+        self._stops = in_turns and not self.placement.ranks
+        self._looks = True
         self._oom_kills = processes.oom_kills()
-        env = {**environment(experiment, self.placement), MARK: self._mark}
         self._compiled: Path | None = None
-        if experiment.runtime.compile != "eager":
-            folder = compiled or COMPILED / self._mark
-            # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
-            # TMPDIR: a cold start has none, and none stay behind.
-            env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
-            (folder / "tmp").mkdir(parents=True, exist_ok=True)
-            self._compiled = None if keep else folder
-        tie, cpus = dies_with_parent(), self.placement.cpus
-        before_exec = settings.before_exec(experiment)
-        command = (*settings.command(experiment, self.placement), *self._program(command))
-
-        def prepare() -> None:
-            os.sched_setaffinity(0, cpus)
-            for call in before_exec:
-                call()
-            tie()
-
+        self._turn_since = time.monotonic()
+        adopt_orphans()
         reading, writing = os.pipe()
         try:
-            self.process = subprocess.Popen(
-                [*command, str(writing)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=paths.PROJECT,
-                env=env,
-                pass_fds=(writing,),
-                preexec_fn=prepare,
-            )
+            forking = parents is not None and not command and forkable(experiment, self.placement)
+            self.forked = forking
+            if parents is not None and forking:
+                forked, mark = parents.fork(experiment, self.placement, writing)
+                self.process: Process = forked
+            else:
+                mark = uuid.uuid4().hex
+                self.process = self._fresh(command, writing, mark, compiled, keep)
+        except BaseException:
+            os.close(reading)
+            raise
         finally:
             os.close(writing)
+        self.family = Family(self.process.pid, f"{MARK}={mark}")
         assert self.process.stdout is not None
         self._wire = Wire(os.fdopen(reading, "rb", buffering=0), self.process.stdout)
         self._send(
@@ -129,6 +129,40 @@ class Worker:
                 "placement": dataclasses.asdict(self.placement),
                 "launched": time.monotonic(),
             }
+        )
+
+    def _fresh(
+        self, command: Sequence[str], writing: int, mark: str, compiled: Path | None, keep: bool
+    ) -> subprocess.Popen[bytes]:
+        """A fresh interpreter with the experiment's settings."""
+        experiment, placement = self.experiment, self.placement
+        env = {**environment(experiment, placement), MARK: mark}
+        if experiment.runtime.compile != "eager":
+            folder = compiled or COMPILED / mark
+            # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
+            # TMPDIR: a cold start has none, and none stay behind.
+            env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
+            (folder / "tmp").mkdir(parents=True, exist_ok=True)
+            self._compiled = None if keep else folder
+        tie, cpus = dies_with_parent(), placement.cpus
+        before_exec = settings.before_exec(experiment)
+        words = (*settings.command(experiment, placement), *self._program(command))
+
+        def prepare() -> None:
+            os.sched_setaffinity(0, cpus)
+            for call in before_exec:
+                call()
+            tie()
+
+        return subprocess.Popen(
+            [*words, str(writing)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=paths.PROJECT,
+            env=env,
+            pass_fds=(writing,),
+            preexec_fn=prepare,
         )
 
     def _program(self, command: Sequence[str]) -> tuple[str, ...]:
@@ -143,41 +177,77 @@ class Worker:
         Raises:
             CellFailed: it failed, died or ran out of time. The worker is gone then.
         """
-        return self._answer(Ready)
+        with self._turn(resume=False):
+            return self._answer(Ready)
 
-    def sample(self) -> Sampled:
-        """Train `budget.steps` steps; the worker's report of them. Raises CellFailed."""
-        self._send({"do": "sample"})
-        return self._answer(Sampled)
+    def sample(self, beside: bool = False) -> Sampled:
+        """Train a sample's steps; the worker's report of them.
+
+        Args:
+            beside: it is compared with another worker's sample that comes just before or after.
+
+        Raises:
+            CellFailed: see `ready`.
+        """
+        self.phase = "training"
+        self._looks = False  # who is there it has started before, and nobody shall take its CPU
+        try:
+            return self._ask({"do": "sample", "beside": beside}, Sampled)
+        finally:
+            self._looks = True
+
+    def prove(self) -> Finished:
+        """Have the worker prove so far that it trained, and live on. Raises CellFailed."""
+        return self._ask({"do": "prove"}, Finished)
+
+    def renew(self) -> None:
+        """Give it the time of its deadline again: another cell is measured beside it."""
+        self._left_s = float(self.experiment.budget.deadline_s)
 
     def finish(self) -> Finished:
         """Have the worker save its model and end; its last report. Raises CellFailed."""
-        self._send({"do": "finish"})
-        report = self._answer(Finished)
+        report = self._ask({"do": "finish"}, Finished, last=True)
         try:
-            self.process.wait(timeout=max(0.0, min(10.0, self.deadline - time.monotonic())))
+            self.process.wait(timeout=max(0.0, min(10.0, self._left_s)))
         except subprocess.TimeoutExpired:
             self.left_over = "the worker did not end by itself and was killed"
         self.end()
         return report
 
+    def _ask(self, words: Mapping[str, Any], kind: type[A], last: bool = False) -> A:
+        with self._turn(last=last):
+            self._send(words)
+            return self._answer(kind)
+
+    @contextlib.contextmanager
+    def _turn(self, resume: bool = True, last: bool = False) -> Iterator[None]:
+        """Let the worker run, and stop it again; the time counts for its deadline."""
+        if resume:
+            self._turn_since = time.monotonic()
+            if self._stops:
+                self.family.resume()
+        yield
+        self._left_s -= time.monotonic() - self._turn_since
+        if self._stops and not last:
+            try:
+                self.family.stop()
+            except WillNotStop as error:
+                self.end()
+                raise CellFailed("failed", str(error)) from error
+
     def end(self) -> None:
         """Kill the worker and every process that it started. Safe to call again."""
         self.process.kill()
         self.process.wait()
-        while left := processes.marked(MARK, self._mark):
-            for pid in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.005)
+        self.family.kill()
         if self._compiled is not None and self._compiled.exists():
-            shutil.rmtree(self._compiled)
+            shutil.rmtree(self._compiled, ignore_errors=True)
         self._wire.close()
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: Mapping[str, Any]) -> None:
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -215,13 +285,16 @@ class Worker:
             if died and not self._wire.has_line:
                 self.end()
                 raise self._death()
-            if time.monotonic() > self.deadline:
+            if self._looks:
+                self.family.look()
+            self._watch()
+            if time.monotonic() - self._turn_since > self._left_s:
                 self.end()
                 limit = self.experiment.budget.deadline_s
                 raise CellFailed("timed out", f"after {limit} s, while {self.phase}{self._tail()}")
 
     def _death(self) -> CellFailed:
-        code, who = self.process.returncode, ""
+        code, who = self.process.wait(), ""
         if self.placement.ranks and (died := torchrun.first_death(self._wire.said)) is not None:
             who, code = f"rank {died[0]} ", died[1]
         if code >= 0:

@@ -6,16 +6,20 @@ One `run.json` per cell under `output/`, the newest workers last.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import subprocess
+import uuid
 from pathlib import Path
-from typing import Any
 
 from cputrain import paths
+from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellKey, CellRecord
 from cputrain.record.events import WorkerEnded
+from cputrain.record.process import Turn
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import stacks
+from cputrain.run.conductor.protocol import WorkerRequest
 from cputrain.run.session import Session
 
 SESSIONS_KEPT = 3
@@ -25,15 +29,41 @@ MEASURES = (
     *stacks.REQUIREMENTS.values(),
 )
 FILE = "run.json"
+REFERENCES = "references.json"
+"""Workers that cells of a suite were measured beside, in the folder of its baseline."""
 
 
-def request(session: Session, folder: Path) -> dict[str, Any]:
-    """What a worker is told beside its experiment (see `cputrain.worker.job`)."""
-    return {
-        "folder": str(folder),
-        "offline": session.offline,
-        "model_cap_bytes": session.model_cap_bytes,
-    }
+def request(session: Session, folder: Path, keeps_model: bool = True) -> WorkerRequest:
+    """What a worker is told beside its experiment."""
+    cap = session.model_cap_bytes if keeps_model else 0
+    return WorkerRequest(folder=str(folder), offline=session.offline, model_cap_bytes=cap)
+
+
+def opened(
+    session: Session, experiment: Experiment, turn: Turn | None = None, id: str | None = None
+) -> WorkerRecord:
+    """The record of a worker that has not started.
+
+    Args:
+        session: that it belongs to.
+        experiment: what it runs, settled.
+        turn: of a run of engines side by side.
+        id: its name; a new one where left out.
+    """
+    head, dirty = commit()
+    return WorkerRecord(
+        id=id or uuid.uuid4().hex[:12],
+        session=session.id,
+        run=session.run,
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        mode="quick" if session.mode == "quick" else "full",
+        machine=session.machine,
+        experiment=experiment.to_json(),
+        identity=experiment.identity,
+        commit=head,
+        dirty=dirty,
+        turn=turn,
+    )
 
 
 def commit() -> tuple[str | None, list[str]]:
@@ -67,22 +97,51 @@ def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
         OSError: it cannot be written.
         files.RecordError: something in it is no JSON, as a number that is not finite.
     """
-    path = folder / FILE
+    _add(folder / FILE, key, worker)
+
+
+def _add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
     workers: list[WorkerRecord] = []
     with contextlib.suppress(FileNotFoundError):
         try:
             workers = files.read(path, CellRecord, SCHEMA).workers
         except files.RecordError:
             path.replace(path.with_suffix(".json.broken"))
-    workers = [
-        w
-        for w in workers
-        if w.id != worker.id and not (w.session == worker.session and w.run != worker.run)
-    ]
+    workers = [w for w in workers if w.id != worker.id and not _was_cut_off(w, worker)]
     workers.append(worker)
     sessions = list(dict.fromkeys(w.session for w in workers))[-SESSIONS_KEPT:]
     kept = [w for w in workers if w.session in sessions]
     files.write(path, CellRecord(key=key, workers=kept))
+
+
+def newest(folder: Path) -> WorkerRecord | None:
+    """The newest worker of a cell, where that is a number; None else."""
+    try:
+        worker = files.read(folder / FILE, CellRecord, SCHEMA).workers[-1]
+    except (OSError, files.RecordError, IndexError):
+        return None
+    return worker if worker.ok else None
+
+
+def save_reference(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
+    """Add a reference to those of its suite, in the folder of the baseline's cell.
+
+    Args:
+        folder: of a cell that is measured beside it.
+        key: of that cell.
+        worker: the reference, proven to train; its blocks are in the records of the cells.
+
+    Raises:
+        OSError, files.RecordError: see `save`.
+    """
+    assert key.baseline is not None
+    _add(folder.with_name(key.baseline) / REFERENCES, key, worker)
+
+
+def _was_cut_off(earlier: WorkerRecord, now: WorkerRecord) -> bool:
+    """Whether an earlier call of the same session was killed over it."""
+    same_session, same_run = earlier.session == now.session, earlier.run == now.run
+    return earlier.status == "unproven" and same_session and not same_run
 
 
 def announce(session: Session, event: WorkerEnded) -> None:

@@ -26,13 +26,15 @@ class Session:
     Attributes:
         id: what its records have in common.
         run: the asv call within it: a suite taken up again after a kill has another.
+        number: of the pass, from 1: each brings a fresh worker to the cells that it takes.
+        pairs: of blocks of a cell in this pass; None is what the suites say.
         machine: name under which asv keeps this machine's results.
         mode: full or quick.
         offline: whether the network is not to be touched.
         model_cap_bytes: larger models are not kept.
         events: file to which cells add a line when they end; None where nobody follows.
         allow_machine_changes: whether cells may change settings of the whole machine.
-        libraries: given paths of optional libraries (see `machine.libraries`).
+        libraries: given paths of optional libraries (see `machine.library_search`).
         driven: whether bench.py drives it, and not asv called by hand.
         root: of data, output and results.
         benchmarks: folder of the suites.
@@ -41,6 +43,8 @@ class Session:
     id: str
     run: str
     machine: str
+    number: int = 1
+    pairs: int | None = None
     mode: str = "full"
     offline: bool = False
     model_cap_bytes: int = MODEL_CAP_BYTES
@@ -60,6 +64,8 @@ class Session:
             id=id,
             run=env.get(environ.RUN) or id,
             machine=env.get(environ.MACHINE) or _registered(),
+            number=int(env.get(environ.PASS) or 1),
+            pairs=int(env.get(environ.PAIRS) or 0) or None,
             mode=env.get(environ.MODE) or "full",
             offline=env.get(environ.OFFLINE) == "1",
             model_cap_bytes=int(env.get(environ.MODEL_CAP) or MODEL_CAP_BYTES),
@@ -77,6 +83,8 @@ class Session:
             environ.SESSION: self.id,
             environ.RUN: self.run,
             environ.MACHINE: self.machine,
+            environ.PASS: str(self.number),
+            environ.PAIRS: str(self.pairs or ""),
             environ.MODE: self.mode,
             environ.OFFLINE: "1" if self.offline else "0",
             environ.MODEL_CAP: str(self.model_cap_bytes),

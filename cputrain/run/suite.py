@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
-from cputrain.model import flops
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
 from cputrain.run import placement, stacks
@@ -42,12 +41,17 @@ class Suite:
             for each. The engine is then the suite's last parameter. Without any, the suite is
             about one engine, that of `base`, and has no such parameter.
         name: asv's parameter name, or names; left out, it is the field that `vary` changes.
+        quick: those of `values` that `bench.py --quick` takes where nobody asks for the suite by
+            name, on torch; by name it takes the first, middle and last of each engine.
+        measures_again: also cells that run what another cell of the session has run.
         version: raise it by hand when what is measured changes.
     """
 
     values: ClassVar[Values] = ()
     engines: ClassVar[dict[str, Values]] = {}
     name: ClassVar[str | tuple[str, ...]] = ""
+    quick: ClassVar[Values] = ()
+    measures_again: ClassVar[bool] = False
     version = "1"
 
     params: ClassVar[list[list[Any]]] = []
@@ -55,7 +59,7 @@ class Suite:
     skip_params: ClassVar[list[Values]] = []
     unit = "seconds"
     number = 1
-    rounds = 2
+    rounds = 1
     repeat = Experiment().budget.samples
     min_run_count = 1
     warmup_time = 0.0
@@ -150,21 +154,24 @@ class Suite:
         return None
 
     def experiment(self, *values: Any) -> Experiment:
-        """What a cell runs, settled; heavy ones take fewer steps, by FLOPs over the default's.
+        """What a cell runs, settled, with as many samples as asv asks for: those of `base`.
 
         Raises:
             ExperimentError: a value that cannot be, with the suite's name.
         """
-        base, varied = self._experiments(*values)
-        if varied.budget != base.budget:
-            return varied
-        usual = flops.flops_per_step(specs.settle(Experiment())).total
-        work = flops.flops_per_step(varied).total / usual
-        steps = min(base.budget.steps, max(1, round(base.budget.steps / work)))
-        return varied.but(steps=steps)
+        return self._experiments(*values)[1].but(samples=self.base().budget.samples)
+
+    def _of_this_pass(self, experiment: Experiment) -> Experiment:
+        """With the samples that asv asks for: more of a cell that has its own pass again."""
+        pairs = Session.from_env().pairs
+        return experiment if pairs is None else experiment.but(samples=pairs)
+
+    def reference(self, *values: Any) -> Experiment | None:
+        """What a cell is measured beside: its baseline, settled; None where no cell is that."""
+        return None if self.baseline(*values) is None else self._experiments(*values)[0]
 
     def _experiments(self, *values: Any) -> tuple[Experiment, Experiment]:
-        """The cell's baseline and what `vary` makes of it; its steps take a count of FLOPs more."""
+        """The cell's baseline and what `vary` makes of it."""
         own, engine = (values[:-1], values[-1]) if self.engines else (values, None)
         try:
             base = self.base() if engine is None else self.base_on(engine)
@@ -180,7 +187,15 @@ class Suite:
         if Session.from_env().driven:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells_like(*values)[0]
-        self._cell = CellRun(self.key(*values), self.experiment(*values), start=first)
+        baseline = self.baseline(*values)
+        self._cell = CellRun(
+            self.key(*values),
+            self._of_this_pass(self.experiment(*values)),
+            first,
+            reference=self.reference(*values),
+            baseline=None if baseline is None else self.key(*baseline),
+            measures_again=self.measures_again,
+        )
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())

@@ -123,9 +123,9 @@ class Asv:
         if process.wait() != 0:
             what = "without --offline once" if offline else "again once the network is there"
             which = stacks.REQUIREMENTS[self.stack]
-            said = self.log_tail(name)
+            tail = self.log_tail(name)
             raise RunError(
-                f"asv could not build its environment from {which}; run {what}. It said: {said}"
+                f"asv could not build its environment from {which}; run {what}. It said: {tail}"
             )
 
 

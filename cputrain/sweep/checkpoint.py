@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from cputrain.sweep import plan
 def wanted(
     session: Session,
     regexes: Sequence[str] | None,
-    rounds: int | None,
     suites: Sequence[plan.Planned],
 ) -> dict[str, Any]:
     """What makes two sweeps the same one, so that the second goes on with the first."""
@@ -29,7 +28,6 @@ def wanted(
         "commit": commit,
         "dirty": dirty,
         "bench": regexes,
-        "rounds": rounds,
         "machine_changes": session.allow_machine_changes,
         "libraries": session.libraries,
         "cells": {
@@ -49,12 +47,14 @@ class Checkpoint:
         path: of the file.
         wanted: what it measures.
         session: what its records have in common.
-        done: keys of the suites that are measured.
+        number: of the pass in progress, from 1.
+        done: keys of the suites that this pass has measured.
     """
 
     path: Path
     wanted: dict[str, Any]
     session: str
+    number: int = 1
     done: tuple[str, ...] = ()
 
     @classmethod
@@ -63,19 +63,26 @@ class Checkpoint:
         try:
             kept = json.loads(path.read_text())
             if not fresh and kept["wanted"] == wanted and not kept["finished"]:
-                return cls(path, wanted, str(kept["session"]), tuple(kept["done"]))
+                number, done = int(kept["number"]), tuple(kept["done"])
+                return cls(path, wanted, str(kept["session"]), number, done)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             pass  # none, or not what `save` writes: nothing to go on with
         stamp = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
         return cls(path, wanted, f"{stamp}-{os.getpid()}")
 
-    def after(self, suite: str) -> Checkpoint:
-        """The checkpoint once `suite` is done, written down."""
-        new = replace(self, done=(*self.done, suite))
+    def after(self, suites: Iterable[str]) -> Checkpoint:
+        """The checkpoint once this pass has measured `suites`, written down."""
+        new = replace(self, done=(*self.done, *suites))
+        new.save()
+        return new
+
+    def next_pass(self) -> Checkpoint:
+        """The checkpoint at the beginning of the next pass, written down."""
+        new = replace(self, number=self.number + 1, done=())
         new.save()
         return new
 
     def save(self, finished: bool = False) -> None:
         """Write it down; a finished sweep is not gone on with."""
-        kept = {"wanted": self.wanted, "session": self.session, "done": list(self.done)}
-        write_json(self.path, {**kept, "finished": finished})
+        kept = {"wanted": self.wanted, "session": self.session, "number": self.number}
+        write_json(self.path, {**kept, "done": list(self.done), "finished": finished})

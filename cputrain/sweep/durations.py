@@ -11,8 +11,10 @@ from cputrain.model import flops
 from cputrain.results import records
 from cputrain.run import placement
 from cputrain.sweep import plan
+from cputrain.worker import blocks
 
-BETWEEN_SUITES_S = 4.0
+SUITE_S = 2.0
+"""Of a suite beside its cells: references, a share of an asv call's start."""
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 SLOWER = {
@@ -23,6 +25,10 @@ SLOWER = {
 the native engine's level."""
 STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first one."""
+FORKED_S = 1.0
+"""Until the first step, of a worker whose engine is imported already."""
+REFERENCE_BLOCK_S = 0.3
+"""Of the reference beside it, with the step that is discarded."""
 LOOKS = 4
 """Micro-batches outside the clock: the loss before and after, a profiled pass, a proof."""
 
@@ -37,7 +43,9 @@ class Durations:
                 record = records.read_file(path)
                 if isinstance(record, records.Problem):
                     continue  # export names broken records; a guess will do here
-                done = [w.wall_s for w in record.workers if w.ok and w.wall_s is not None]
+                done = [
+                    w.wall_s for w in record.workers if w.ok and w.wall_s and w.forked is not None
+                ]
                 if done:
                     self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
 
@@ -48,10 +56,9 @@ class Durations:
         known = self._known.get(f"{planned.name}/{cell.name}")
         return guess_s(cell.experiment) if known is None else known
 
-    def suite_s(self, planned: plan.Planned, rounds: int) -> float:
-        """Seconds of a whole suite."""
-        cells = sum(self.cell_s(planned, cell) for cell in planned.cells)
-        return BETWEEN_SUITES_S + rounds * cells
+    def suite_s(self, planned: plan.Planned) -> float:
+        """Seconds of a pass over a suite's cells."""
+        return SUITE_S + sum(self.cell_s(planned, cell) for cell in planned.cells)
 
     @property
     def is_guess(self) -> bool:
@@ -70,8 +77,11 @@ def guess_s(experiment: Experiment) -> float:
     step = micro * (budget.micro_batches or training.grad_accum)
     engine = specs.of(runtime.engine)
     start = engine.start_s + engine.compile_s.get(runtime.compile or "", 0.0)
+    if engine.forks and runtime.compile == "eager":
+        start = FORKED_S  # most settings leave it so
     if runtime.jit_state != "steady":  # a warm start needs a cold one before it
         return start * (2 if runtime.jit_state == "warm" else 1) + STEPS_AFTER_FIRST * step
     warm_up = min(budget.warm_up_steps * step, max(budget.warm_up_s, 2 * step))
-    timed = budget.steps * budget.samples * step
-    return start + step + warm_up + timed + LOOKS * micro
+    block = (blocks.steps(experiment, step) + blocks.discarded(step)) * step
+    pairs = budget.samples * (block + REFERENCE_BLOCK_S)
+    return start + step + warm_up + pairs + LOOKS * micro

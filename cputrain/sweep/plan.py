@@ -1,15 +1,14 @@
-"""Which suites and cells there are, and which of them a run takes."""
+"""Which suites and cells there are under benchmarks/, and which of them cannot be."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -80,10 +79,6 @@ class Planned:
         """The text that asv matches `--bench` against."""
         return f"{self.benchmark}({', '.join(repr(value) for value in cell.values)})"
 
-    def rounds(self, asked: int | None) -> int:
-        """Fresh workers for each cell: as asked, or as the suite says."""
-        return asked or self.suite.rounds
-
     @property
     def baselines(self) -> tuple[PlannedCell, ...]:
         """The cells that others are compared with: one for each engine at most."""
@@ -93,10 +88,6 @@ class Planned:
     def baseline(self) -> PlannedCell | None:
         """The first of `baselines`; None without."""
         return next(iter(self.baselines), None)
-
-    def pattern(self) -> str:
-        """A regular expression that asv matches with these cells only."""
-        return f"^({'|'.join(re.escape(self.asv_name(cell)) for cell in self.cells)})$"
 
 
 @dataclass(frozen=True)
@@ -130,14 +121,14 @@ def survey() -> tuple[list[Planned], list[Broken]]:
         try:
             module = importlib.import_module(f"benchmarks.{info.name}")
         except Exception as error:  # whatever the person who wrote it did
-            broken.append(Broken(None, f"{file}: {_said(error)}"))
+            broken.append(Broken(None, f"{file}: {_line(error)}"))
             continue
         for kind in _suites(module):
             benchmark = f"{info.name}.{kind.__name__}.{kind.time_train_steps.__name__}"
             try:
                 cells = _cells(kind())
             except Exception as error:  # likewise, in `base` or `vary`
-                broken.append(Broken(benchmark, f"{file}: {_said(error, kind.__name__)}"))
+                broken.append(Broken(benchmark, f"{file}: {_line(error, kind.__name__)}"))
             else:
                 suites.append(Planned(module.__doc__ or info.name, benchmark, kind, cells))
     return sorted(suites, key=lambda planned: planned.name != "Baseline"), broken
@@ -150,7 +141,7 @@ def _suites(module: ModuleType) -> Iterator[type[suite.Suite]]:
             yield kind
 
 
-def _said(error: Exception, where: str = "") -> str:
+def _line(error: Exception, where: str = "") -> str:
     """One line; an experiment's error names the suite and the value itself."""
     if isinstance(error, ExperimentError):
         return str(error)
@@ -178,66 +169,3 @@ def refuse(broken: Iterable[Broken], regexes: Sequence[str] | None) -> None:
             raise UsageError(problem.line)
         if not regexes or any(re.search(regex, problem.benchmark) for regex in regexes):
             raise UsageError(f"{problem.line}; --bench runs other suites")
-
-
-def choose(
-    suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool, ipex: bool = False
-) -> list[Planned]:
-    """The suites and cells that a run takes; each suite once for each environment it needs.
-
-    Args:
-        suites: all of them.
-        regexes: as asv's --bench: a cell is taken when one of them is found in its name.
-        quick: of each suite and engine the first, middle and last value that run here, and the
-            baseline.
-        ipex: also cells that need IPEX's environment.
-
-    Raises:
-        UsageError: nothing matches.
-    """
-    chosen = []
-    for planned in suites:
-        cells = [cell for cell in planned.cells if ipex or cell.stack == stacks.MAIN]
-        if quick:
-            cells = _few(planned, cells)
-        if regexes:
-            names = {cell: planned.asv_name(cell) for cell in cells}
-            cells = [c for c in cells if any(re.search(r, names[c]) for r in regexes)]
-        for stack in stacks.ALL:
-            if mine := tuple(cell for cell in cells if cell.stack == stack):
-                chosen.append(replace(planned, cells=mine, stack=stack))
-    if chosen:
-        return chosen
-    asked = " or ".join(regexes or [])
-    if not ipex and only_ipex(suites, regexes, quick):
-        raise UsageError(f"{asked!r} matches cells of IPEX's environment only: add --ipex")
-    raise UsageError(f"no suite matches {asked!r}; {_meant(asked, [p.name for p in suites])}")
-
-
-def _few(planned: Planned, cells: list[PlannedCell]) -> list[PlannedCell]:
-    """Of each engine that is a parameter the first, middle and last that run here; baselines."""
-    wanted = {*planned.baselines}
-    here = [cell for cell in cells if cell.why_not is None]
-    engines = [cell.values[-1] if planned.suite.engines else None for cell in here]
-    for engine in dict.fromkeys(engines):
-        mine = [cell for cell, its in zip(here, engines, strict=True) if its == engine]
-        wanted |= {mine[0], mine[len(mine) // 2], mine[-1]}
-    return [cell for cell in cells if cell in wanted]
-
-
-def _meant(asked: str, names: Collection[str]) -> str:
-    """The suite of the nearest name, in whatever case; all of them where none is near."""
-    by_lower = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(asked.lower(), by_lower, n=1)
-    return f"did you mean {by_lower[near[0]]}?" if near else f"there are {', '.join(names)}"
-
-
-def only_ipex(
-    suites: Sequence[Planned], regexes: Sequence[str] | None, quick: bool
-) -> list[Planned]:
-    """What `choose` takes with ipex and not without."""
-    try:
-        chosen = choose(suites, regexes, quick, ipex=True)
-    except UsageError:
-        return []
-    return [planned for planned in chosen if planned.stack == stacks.IPEX]

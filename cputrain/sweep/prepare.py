@@ -86,17 +86,17 @@ def measure_peak(
     path = paths.RESULT / machine / "machine.json"
     content = machine_record.read(path)
     wanted = tasks(cells, topology.read_topology().physical_cores)
-    known = [one for one in wanted if _is_known(one, content)]
-    missing = [one for one in wanted if one not in known]
+    known = [task for task in wanted if _is_known(task, content)]
+    missing = [task for task in wanted if task not in known]
     todo = [*missing, *known] if again else missing
     if not todo:
         return
     seconds = _seconds(AGAIN_S if again else FIRST_S)
     progress.say(f"measuring matrix products and memory bandwidth, {seconds:.0f} s at most")
     words = ["cputrain.machine.measure", "--seconds", str(seconds), *map(str, todo)]
-    said = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
+    printed = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)
     unknown = {"unknown_facts": facts.read_facts().reasons}
-    machine_record.merge(path, json.loads(said) | unknown)
+    machine_record.merge(path, json.loads(printed) | unknown)
 
 
 def _seconds(usual: float) -> float:
@@ -107,8 +107,8 @@ def _seconds(usual: float) -> float:
         raise UsageError(f"{environ.MEASURE_S} = {given!r}: not a number of seconds") from None
 
 
-def _is_known(one: measure.Task, content: dict[str, Any]) -> bool:
-    return str(one.threads) in content.get(machine_record.FIELDS[one.kind], {})
+def _is_known(task: measure.Task, content: dict[str, Any]) -> bool:
+    return str(task.threads) in content.get(machine_record.FIELDS[task.kind], {})
 
 
 def tasks(cells: list[plan.PlannedCell], cores: int) -> list[measure.Task]:
@@ -120,9 +120,9 @@ def tasks(cells: list[plan.PlannedCell], cores: int) -> list[measure.Task]:
     """
     usual = sorted({*(1 << i for i in range(cores.bit_length())), cores})
     needed = peaks_needed(cells)
-    found = [(kind, n) for kind in peak.FIELDS for n in sorted(needed.get(kind, ()))]
-    found += [(kind, n) for kind in ("bandwidth", "fp32", "bf16") for n in usual]
-    return [measure.Task(kind, n) for kind, n in dict.fromkeys(found)]
+    pairs = [(kind, n) for kind in peak.FIELDS for n in sorted(needed.get(kind, ()))]
+    pairs += [(kind, n) for kind in ("bandwidth", "fp32", "bf16") for n in usual]
+    return [measure.Task(kind, n) for kind, n in dict.fromkeys(pairs)]
 
 
 def peaks_needed(cells: list[plan.PlannedCell]) -> dict[str, set[int]]:

@@ -27,14 +27,14 @@ class Promise:
                     unset = wanted.unset(cell.experiment.system, self.files)
                     for control, _ in unset:
                         self._controls.setdefault(planned.name, []).append(control)
-        self._found = self._read()
+        self._before = self._read()
 
     def line(self) -> str | None:
         """Which settings of how many CPUs will be changed; None where none will."""
         all_ = [control for controls in self._controls.values() for control in controls]
         if not all_:
             return None
-        return f"will change this machine's {_said(self.files, all_)}, and put it back each time"
+        return f"will change this machine's {_named(self.files, all_)}, and put it back each time"
 
     def kept(self, suite: str) -> tuple[bool, str | None]:
         """Whether all is as it was before `suite`, and a line that says so.
@@ -46,10 +46,10 @@ class Promise:
         end = time.monotonic() + PATIENCE_S
         while (different := self._different()) and time.monotonic() < end:
             time.sleep(0.05)
-        self._found = self._read()
+        self._before = self._read()
         if different:
             return False, "  NOT as before: " + "; ".join(different)
-        return True, f"  put back, as read again: {_said(self.files, self._controls[suite])}"
+        return True, f"  put back, as read again: {_named(self.files, self._controls[suite])}"
 
     def _read(self) -> dict[str, Saved]:
         changed = [control for controls in self._controls.values() for control in controls]
@@ -60,13 +60,13 @@ class Promise:
         now = self._read()
         return [
             f"{name} is {now[control].get(name)}, and was {text}"
-            for control, saved in self._found.items()
+            for control, saved in self._before.items()
             for name, text in saved.items()
             if now[control].get(name) != text
         ]
 
 
-def _said(files: Files, controls: list[Control]) -> str:
+def _named(files: Files, controls: list[Control]) -> str:
     """Settings and CPUs, for people: turbo, governor of 16 CPUs."""
     cpus: dict[str, set[int]] = {}
     for control in controls:

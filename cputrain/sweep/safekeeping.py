@@ -39,7 +39,7 @@ def mend(results: Path, copies: Path) -> list[str]:
     Returns:
         One line for people about each such file.
     """
-    said = []
+    lines = []
     for path in sorted(results.glob("*.json")):
         if is_whole(path):
             continue
@@ -47,7 +47,7 @@ def mend(results: Path, copies: Path) -> list[str]:
         copy = copies / path.name
         if copy.exists() and is_whole(copy):
             write_bytes(path, copy.read_bytes())
-            said.append(f"{path} broke off in the middle; it is as before the last suite again")
+            lines.append(f"{path} broke off in the middle; it is as before the last suite again")
         else:
-            said.append(f"{path} broke off in the middle and is put aside as {path.name}.broken")
-    return said
+            lines.append(f"{path} broke off in the middle and is put aside as {path.name}.broken")
+    return lines

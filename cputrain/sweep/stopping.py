@@ -48,10 +48,10 @@ def end_children() -> None:
     me = os.getpid()
     sessions = {pid for pid, (parent, sid) in _processes().items() if parent == me and sid == pid}
     while time.monotonic() < end:
-        mine = _started(sessions)
-        if not mine:
+        pids = _started(sessions)
+        if not pids:
             return
-        for pid in mine:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
@@ -61,24 +61,24 @@ def _started(sessions: set[int]) -> list[int]:
     """Children and theirs in this session, and all that is in `sessions`, which children lead."""
     me, own = os.getpid(), os.getsid(0)
     processes = _processes()
-    mine: set[int] = set()
+    pids: set[int] = set()
     while True:
         more = {
             pid
             for pid, (parent, sid) in processes.items()
-            if sid in sessions or (sid == own and (parent == me or parent in mine))
-        } - mine
+            if sid in sessions or (sid == own and (parent == me or parent in pids))
+        } - pids
         if not more:
-            return sorted(mine)
-        mine |= more
+            return sorted(pids)
+        pids |= more
 
 
 def _processes() -> dict[int, tuple[int, int]]:
     """Parent and session of every process that has not ended."""
-    found = {}
+    processes = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it ended meanwhile
             state, parent, _, session = path.read_text().rpartition(")")[2].split()[:4]
             if state not in "ZX":
-                found[int(path.parent.name)] = int(parent), int(session)
-    return found
+                processes[int(path.parent.name)] = int(parent), int(session)
+    return processes

@@ -1,28 +1,50 @@
-"""The main job: every planned suite through asv, one asv call each, then the tables."""
+"""The main job: every planned suite through asv, in passes over the cells, then the tables."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import subprocess
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO
 
-from cputrain import paths
+from cputrain import environ, paths
 from cputrain.errors import RunError
 from cputrain.results import ended
+from cputrain.run import measured
 from cputrain.run.cell import CellRun
+from cputrain.run.conductor.client import Listening
+from cputrain.run.launch import CellFailed
 from cputrain.run.session import Session
-from cputrain.sweep import asvenv, environments, exporting, plan, safekeeping, time_limit
+from cputrain.sweep import (
+    asvenv,
+    calls,
+    environments,
+    exporting,
+    passes,
+    plan,
+    safekeeping,
+    time_limit,
+)
 from cputrain.sweep.checkpoint import Checkpoint, wanted
+from cputrain.sweep.choice import choose, only_ipex
 from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
 from cputrain.wording import counted
 
 PATIENCE_S = 0.5
+FULL_S, QUICK_S = 19 * 60.0, 85.0
+"""Seconds for the passes of a sweep, unless the command line says others."""
+CLOSING_S = 10.0
+"""Of them, kept for the peaks that are measured again and for the tables."""
+LEAST_S = 15.0
+"""A further pass is not begun with less."""
 DONE = (0, 2)
 """asv's exit status; 2: some cell failed, and asv has said so in its results."""
 MATCH_S = 10.0
@@ -35,16 +57,18 @@ class Choice:
 
     Attributes:
         regexes: as asv's --bench; None is everything.
-        rounds: fresh workers for each cell; None is what each suite says.
-        budget_s: suites that are not expected to end within it are left out; None is no limit.
+        passes: at most: fresh workers for each cell.
+        budget_s: seconds for all passes: what is open then stays so.
+        leaves_out: in the first pass, suites that are not expected to end in time.
         quick: a few values of each suite.
         ipex: also what IPEX's environment runs.
         fresh: start over, instead of going on with a stopped sweep.
     """
 
     regexes: Sequence[str] | None = None
-    rounds: int | None = None
-    budget_s: float | None = None
+    passes: int | None = None
+    budget_s: float = FULL_S
+    leaves_out: bool = False
     quick: bool = False
     ipex: bool = False
     fresh: bool = False
@@ -55,8 +79,9 @@ class Sweep:
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
-        self.progress = Progress(choice.rounds)
-        self.left_out: list[str] = []
+        self.progress = Progress()
+        self.left_out: list[plan.Planned] = []
+        self.pairs: int | None = None
 
     def choose(self) -> list[plan.Planned]:
         """The suites and cells that it takes.
@@ -73,8 +98,8 @@ class Sweep:
             "repetition of repetitions"
         )
         with time_limit.within(MATCH_S, too_long):
-            self.suites = plan.choose(known, choice.regexes, choice.quick, choice.ipex)
-            without = [] if choice.ipex else plan.only_ipex(known, choice.regexes, choice.quick)
+            self.suites = choose(known, choice.regexes, choice.quick, choice.ipex)
+            without = [] if choice.ipex else only_ipex(known, choice.regexes, choice.quick)
         self.only_with_ipex = without
         return self.suites
 
@@ -85,94 +110,133 @@ class Sweep:
         self.estimate = Durations([paths.output_folder(machine, m) for m in paths.MODES])
         self.checkpoint = Checkpoint.open(
             paths.STATE / f"sweep-{session.mode}.json",
-            wanted(session, choice.regexes, choice.rounds, suites),
+            wanted(session, choice.regexes, suites),
             choice.fresh,
         )
         self.session = replace(
-            session, id=self.checkpoint.session, events=paths.STATE / "events.jsonl"
+            session,
+            id=self.checkpoint.session,
+            events=paths.STATE / "events.jsonl",
+            driven=True,
         )
         for problem in self.broken:
             self.progress.say(f"left out: {problem.line}")
-        done = self.checkpoint.done
-        todo = [planned for planned in suites if planned.key not in done]
+        first = self.checkpoint.number == 1
+        todo = [p for p in suites if first and p.key not in self.checkpoint.done]
         building_s = environments.building_s(self.asvs)
         self.progress.begin(machine, suites, todo, self.estimate, building_s)
         if not choice.ipex:
             self.progress.say(environments.offer(self.only_with_ipex, session.mode, machine))
-        if done:
-            are = "is" if len(suites) == 1 else "are"
-            self.progress.say(
-                f"going on where the last run stopped: {len(done)} of "
-                f"{counted(len(suites), 'suite')} {are} done (--fresh starts over)"
-            )
-        self.promise = Promise(todo)
+        self.progress.say(self._went_before())
+        self.promise = Promise(suites)
         self.progress.say(self.promise.line() or "")
-        budget_s = choice.budget_s
-        self.until = None if budget_s is None else time.monotonic() + budget_s
         self.checkpoint.save()
 
+    def _went_before(self) -> str:
+        """What a stopped sweep has measured that this one goes on with; empty without one."""
+        session = replace(self.session, number=self.checkpoint.number)
+        cells = len(measured.done(session))
+        if self.checkpoint.number == 1 and not cells:
+            return ""
+        where = "" if self.checkpoint.number == 1 else f" pass {self.checkpoint.number},"
+        goes_on = f"going on where the last run stopped:{where} {counted(cells, 'cell')} done"
+        return f"{goes_on} (--fresh starts over)"
+
     def measure(self, asv: asvenv.Asv) -> None:
-        """Run every suite that is not done, and for which there is time.
+        """Take the first pass over every cell, then others over those that are open.
 
         Raises:
             RunError: asv itself failed; a failed cell is not that.
         """
+        self.until = time.monotonic() + self.choice.budget_s - CLOSING_S
         for line in safekeeping.mend(asv.results, asv.copies):
             self.progress.say(line)
         environments.ipex_or_not(self.asvs, self.session.offline, self.progress)
-        for planned in self.suites:
-            if planned.key in self.checkpoint.done or planned.stack not in self.asvs:
-                continue
-            expected = self.estimate.suite_s(planned, planned.rounds(self.choice.rounds))
-            if self.until is not None and time.monotonic() + expected > self.until:
-                self.left_out.append(planned.key)
-                continue
-            self.one(planned)
-            self.checkpoint = self.checkpoint.after(planned.key)
+        known = [planned for planned in self.suites if planned.stack in self.asvs]
+        if self.checkpoint.number == 1:
+            self._take(known, {p.key: self.estimate.suite_s(p) for p in known})
+            if self.left_out or len(known) < len(self.suites):  # the next run takes them up
+                return
+            self.checkpoint = self.checkpoint.next_pass()
+        while self.choice.passes is None or self.checkpoint.number <= self.choice.passes:
+            left_s = self.until - time.monotonic()
+            further = passes.further(self.session, known, self.estimate, left_s)
+            if left_s < LEAST_S or not further.suites:
+                return
+            self.pairs = further.pairs
+            self.progress.again(self.checkpoint.number, further.suites, further.suites_s)
+            self._take(further.suites, further.suites_s)
+            self.checkpoint = self.checkpoint.next_pass()
 
-    def one(self, planned: plan.Planned) -> None:
-        """Run one suite through asv and print its cells as they come.
+    def _take(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
+        """The asv calls of a pass, as far as there is time."""
+        todo = [planned for planned in suites if planned.key not in self.checkpoint.done]
+        for call in calls.calls(todo, suites_s):
+            left_s = self.until - time.monotonic()
+            fits = []
+            for planned in call.suites:
+                left_s -= suites_s[planned.key]
+                first = self.checkpoint.number == 1  # later a cell has a number already
+                if left_s > 0 or (first and not self.choice.leaves_out):
+                    fits.append(planned)
+                elif first:
+                    self.left_out.append(planned)
+            if fits:
+                self.run(calls.Call(tuple(fits)))
+                self.checkpoint = self.checkpoint.after(planned.key for planned in fits)
+
+    def run(self, call: calls.Call) -> None:
+        """Run some suites through asv and print their cells as they come.
 
         Raises:
             RunError: asv itself failed; a failed cell is not that.
         """
-        asv, events = self.asvs[planned.stack], self.session.events
+        asv, events = self.asvs[call.stack], self.session.events
         assert events is not None
         events.write_text("")
         safekeeping.keep(asv.results, asv.copies)
-        self.progress.suite(planned)
-        words = ["--bench", planned.pattern(), "--record-samples"]
-        words += ["--attribute", f"rounds={planned.rounds(self.choice.rounds)}"]
-        session = replace(self.session, run=uuid.uuid4().hex[:12])
-        process = asv.start(planned.key, words, session.to_env())
-        with events.open() as file:
-            while process.poll() is None:
+        self.progress.call(call.suites)
+        words = ["--bench", call.pattern(), "--record-samples"]
+        number = self.checkpoint.number
+        if number > 1:
+            words += ["--append-samples", "--attribute", f"repeat={self.pairs}"]
+        pairs = self.pairs if number > 1 else None
+        session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
+        try:
+            conductor = Listening(asv.python(), session.to_env())
+        except CellFailed as failure:
+            raise RunError(failure.reason) from failure
+        try:
+            env = session.to_env() | {environ.CONDUCTOR: str(conductor.path)}
+            process = asv.start(call.name, words, env)
+            with events.open() as file:
+                while process.poll() is None:
+                    self._follow(file)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(PATIENCE_S)
                 self._follow(file)
-                try:
-                    process.wait(PATIENCE_S)
-                except subprocess.TimeoutExpired:
-                    continue
-            self._follow(file)
+        finally:
+            conductor.close()
         if process.returncode in DONE:
-            self._say_who_died(planned, session)
-        self.progress.suite_done()
-        kept, line = self.promise.kept(planned.name)
-        self.progress.failed += not kept
-        self.progress.say(line or "")
+            for planned in call.suites:
+                self._say_who_died(planned, session, asv.logs / f"{call.name}.log")
+        self.progress.call_done()
+        for planned in call.suites:
+            kept, line = self.promise.kept(planned.name)
+            self.progress.failed += not kept
+            self.progress.say(line or "")
         if process.returncode not in DONE:
-            raise RunError(f"asv stopped in {planned.key}: {asv.log_tail(planned.key)}")
+            raise RunError(f"asv stopped in {call.name}: {asv.log_tail(call.name)}")
 
-    def _say_who_died(self, planned: plan.Planned, session: Session) -> None:
+    def _say_who_died(self, planned: plan.Planned, session: Session, log: Path) -> None:
         """Cells whose process died and could not say so itself: record and count them as failed."""
         folder = paths.output_folder(session.machine, session.mode) / planned.name
         here = {cell.name: cell for cell in planned.cells if cell.why_not is None}
-        workers = planned.rounds(self.choice.rounds)
-        log = self.asvs[planned.stack].logs / f"{planned.key}.log"
-        for name, reason in ended.without_number(folder, session.run, here, workers).items():
+        for name, reason in ended.without_number(folder, session.run, here, workers=1).items():
             session.enter()
             key = planned.suite.key(*here[name].values)
             CellRun(key, here[name].experiment).died(f"{reason}; see {log}")
-            self.progress.died(name, f"{reason}; see {log}")
+            self.progress.died(planned.name, name, f"{reason}; see {log}")
 
     def _follow(self, events: IO[str]) -> None:
         for line in events:
@@ -181,11 +245,20 @@ class Sweep:
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""
         summary = exporting.export()
-        ran = [p for p in self.suites if p.key in self.checkpoint.done]
+        left_out = [planned.key for planned in self.left_out]
+        known = [planned for planned in self.suites if planned.stack in self.asvs]
+        ran = [planned for planned in known if planned.key not in left_out]
         machine = self.session.machine
-        self.progress.end(summary, machine, self.suites, self.left_out, self.choice.quick)
+        self.progress.end(summary, machine, self.suites, left_out, self.choice.quick)
         self.progress.without_number(summary, machine, ran)
-        self.checkpoint.save(finished={p.key for p in self.suites} <= {*self.checkpoint.done})
+        finished = len(ran) == len(self.suites) and not self._open()
+        self.checkpoint.save(finished)
+        if finished:
+            measured.forget(self.session)
+
+    def _open(self) -> bool:
+        """Whether another pass would tell more."""
+        return bool(passes.further(self.session, self.suites, self.estimate, math.inf).suites)
 
     def stopped(self) -> str:
         """One line: what is kept of a sweep that was stopped."""

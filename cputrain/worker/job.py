@@ -1,10 +1,10 @@
 """The child process that runs one experiment: build, warm up, check, train and time, save.
 
-It reads one JSON request from its standard input, then commands ({"do": "sample"},
-{"do": "finish"}), and answers on the descriptor whose number is its argument. The end
-of its input ends it. The request: experiment, placement (mask.Placement),
-launched (time.monotonic at the start), folder (for the model), offline, model_cap_bytes,
-start (a saved model to start from, where there is one).
+It reads one JSON request from its standard input, then commands ({"do": "sample"}, with "beside"
+where others take turns with it; {"do": "prove"}; {"do": "finish"}), and answers on the descriptor
+whose number is its argument. The end of its input ends it. The
+request: experiment, placement (mask.Placement), launched (time.monotonic at the start), folder
+(for the model), offline, model_cap_bytes, start (a saved model to start from, where there is one).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from cputrain import paths
 from cputrain.engines import executed, settings, specs
@@ -33,7 +35,7 @@ from cputrain.record.process import State
 from cputrain.record.proof import Check
 from cputrain.record.sample import Sample
 from cputrain.record.work import Counts, Data
-from cputrain.worker import proof, saved, serving, timing
+from cputrain.worker import blocks, proof, sampling, saved, serving, timing
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.sampling import Sampler
 from cputrain.worker.serving import LAUNCH_MASK
@@ -58,6 +60,7 @@ class Job:
         self.cpus = self.all_cpus = list(self.placement.cpus)
         self.phases = {"start_s": time.monotonic() - request["launched"]}
         self.first_loss: float | None = None
+        self.warm_step_s: float | None = None
 
     def say(self, message: Answer) -> None:
         """Answer with one line of JSON."""
@@ -83,6 +86,7 @@ class Job:
         warm = checks = None
         if experiment.runtime.jit_state == "steady":
             warm, checks = self.warm_up()
+            self.warm_step_s = warm.fastest_s
         self.say(
             Ready(
                 readings=self.engine.readings(),
@@ -97,6 +101,7 @@ class Job:
                 in_force=checks,
                 warm_up_steps=len(warm.step_s) if warm else None,
                 steady=warm.steady if warm else None,
+                warm_step_s=self.warm_step_s,
             )
         )
 
@@ -183,19 +188,27 @@ class Job:
             return None
         return self.in_force()  # recompiled?
 
-    def sample(self) -> None:
-        """One sample; answers with it."""
+    def sample(self, words: Mapping[str, Any]) -> None:
+        """One sample; answers with it.
+
+        Args:
+            words: "beside" is true where it was stopped just before, and is compared with another
+                worker's sample that comes at once.
+        """
         from cputrain.worker import gates
 
-        self.say(Phase(what="training"))
-        sample = self.take()
+        steps = blocks.steps(self.experiment, self.warm_step_s)
+        if words.get("beside"):
+            sample = self.take(steps, blocks.discarded(self.warm_step_s), tries=1)
+        else:
+            sample = self.take(steps, discard=0, tries=sampling.MAX_TRIES)
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
         gates.finite(self.stepper.losses)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
 
-    def take(self) -> Sample:
+    def take(self, steps: int, discard: int, tries: int) -> Sample:
         """The sample."""
-        return self.sampler.take()
+        return self.sampler.take(steps, discard, tries)
 
     def peak_memory(self) -> Peak:
         """The most that was held so far: training's, asked before proofs and saving."""
@@ -215,15 +228,14 @@ class Job:
         """The loss of the first batch before any step; compiled, as the first step saw it."""
         return self.stepper.losses[0] if self.first_loss is None else self.first_loss
 
-    def finish(self) -> None:
-        """Prove that the model trained, save it, answer."""
-        if self.experiment.runtime.jit_state != "steady":
-            self.phases["first_step_s"] = self.stepper.training_s
-            self.say(Phase(what="training on, so that there is something to prove"))
-            self.stepper.train(STEPS_AFTER_FIRST)
+    def prove(self) -> None:
+        """Prove that the model has trained so far, answer, and live on."""
+        self.say(self.proven(self.engine.weights()))
+
+    def proven(self, weights: Weights) -> Finished:
+        """What shows that the model trained; raises for what does not hold."""
         self.say(Phase(what="proving that the model trained"))
         checks = self.checked_again()
-        weights = self.engine.weights()
         trained, last_loss = proof.trained(
             self.experiment,
             self.engine,
@@ -233,22 +245,33 @@ class Job:
             self.start_loss,
             steps=len(self.stepper.losses),
         )
+        return Finished(
+            trained=trained,
+            last_loss=last_loss,
+            evidence={k: v for k, v in self.evidence.items() if k != "ops"},
+            in_force=checks,
+            model_file=None,
+            note=None,
+            phases=self.phases,
+            so_far=self.so_far(),
+        )
+
+    def finish(self) -> None:
+        """Prove that the model trained, save it, answer."""
+        if self.experiment.runtime.jit_state != "steady":
+            self.phases["first_step_s"] = self.stepper.training_s
+            self.say(Phase(what="training on, so that there is something to prove"))
+            self.stepper.train(STEPS_AFTER_FIRST)
+        weights = self.engine.weights()
+        with self.phase("prove_s", "proving that the model trained"):
+            finished = self.proven(weights)
         self.feed.close()
         with self.phase("save_s", "saving the model"):
             cap = self.request["model_cap_bytes"]
             folder = Path(self.request["folder"])
             model_file, note = saved.save(folder, self.experiment, weights, cap)
         self.say(
-            Finished(
-                trained=trained,
-                last_loss=last_loss,
-                evidence={k: v for k, v in self.evidence.items() if k != "ops"},
-                in_force=checks,
-                model_file=model_file,
-                note=note,
-                phases=self.phases,
-                so_far=self.so_far(),
-            )
+            msgspec.structs.replace(finished, model_file=model_file, note=note, phases=self.phases)
         )
 
 

@@ -35,20 +35,27 @@ class Sampler:
         self._stepper, self._feed = stepper, feed
         self._steady = experiment.runtime.jit_state == "steady"
 
-    def take(self) -> Sample:
-        """The calmest of at most MAX_TRIES tries; an undisturbed one is the last.
+    def take(self, steps: int, discard: int = 0, most_tries: int = MAX_TRIES) -> Sample:
+        """The calmest of some tries; an undisturbed one is the last.
+
+        Args:
+            steps: to time.
+            discard: steps before them, off the clock: the first ones after the process was stopped
+                are slow.
+            most_tries: none is repeated where others are compared with it, as the next second
+                is another one.
 
         Raises:
             NotInForce: a thread left the mask, or others than asked computed.
         """
         best: Sample | None = None
-        for tries in range(1, MAX_TRIES + 1):
-            sample, busy = self._once()
+        for tries in range(1, most_tries + 1):
+            sample, busy = self._once(steps, discard)
             if best is None or not sample.disturbed or _queued(sample) < _queued(best):
                 best = sample
             if not sample.disturbed or not self._steady:  # a first step is there once only
                 break
-            if tries < MAX_TRIES:
+            if tries < most_tries:
                 time.sleep(PAUSES_S[tries - 1])
         assert best is not None
         checks = [inforce.thread_masks(list(self._placement.cpus))]
@@ -59,11 +66,13 @@ class Sampler:
         inforce.require(checks)
         return msgspec.structs.replace(best, tries=tries)
 
-    def _once(self) -> tuple[Sample, Check]:
+    def _once(self, steps: int, discard: int) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
+        if discard:
+            self._stepper.train(discard)
         joules, waited = energy.read(), self._stepper.waited_s
         watch = Watch(self._experiment, self._placement, self._feed)
-        step_s = self._stepper.train(self._experiment.budget.steps)
+        step_s = self._stepper.train(steps)
         seen, busy = watch.seen()
         ranks = self._stepper.ranks
         disturbed = [seen.pop("disturbed"), *(rank.noise.disturbed for rank in ranks)]

@@ -6,9 +6,9 @@ import faulthandler
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 LAUNCH_MASK = os.sched_getaffinity(0)
 """The mask that this process was started with: libraries that come later may bind threads."""
@@ -20,8 +20,11 @@ class Server(Protocol):
     def prepare(self) -> None:
         """Everything before the first sample."""
 
-    def sample(self) -> None:
+    def sample(self, words: Mapping[str, Any]) -> None:
         """One sample."""
+
+    def prove(self) -> None:
+        """The proof so far."""
 
     def finish(self) -> None:
         """The proof, the model, the last answer."""
@@ -39,11 +42,15 @@ def serve(worker: Server) -> None:
     """Do what the launcher says, until it has the worker finish."""
     worker.prepare()
     for line in sys.stdin:
-        if json.loads(line)["do"] == "sample":
-            worker.sample()
-        else:
-            worker.finish()
-            return
+        words = json.loads(line)
+        match words["do"]:
+            case "sample":
+                worker.sample(words)
+            case "prove":
+                worker.prove()
+            case _:
+                worker.finish()
+                return
 
 
 def leave(run: Callable[[], int]) -> None:

@@ -35,6 +35,11 @@ class WarmUp:
     step_s: list[float]
     steady: bool
 
+    @property
+    def fastest_s(self) -> float:
+        """Seconds of the fastest step: others may have held up most of them."""
+        return min(self.step_s)
+
 
 def timed(
     step: Callable[[], object], steps: int, clock: Clock = time.perf_counter_ns

@@ -1,72 +1,120 @@
-"""The order of the suites."""
+"""The order of the suites, and what sizes cost."""
 
 import pytest
 
 from cputrain.analysis.ranking import rank
 from cputrain.record.cell import CellKey
+from cputrain.record.part import typed
+from cputrain.record.work import Counts
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
 
+NUMBERS = ("n_params", "n_trained", "tokens_per_step", "flops_per_step", "flops_formula")
+MEMORY = ("parameters", "gradients", "optimizer", "activations", "buffers", "queue", "framework")
 
-def cell(suite, value, step_s, tokens=256, status="ok", above_noise=None, disturbed=0, engine=None):
+
+class Worker:
+    """What the ranking needs of one: the counts of its experiment."""
+
+    def __init__(self, tokens, flops, formula, params):
+        counts = dict(zip(NUMBERS, (params, params, tokens, flops, formula), strict=True))
+        counts |= {"flops_by_type": {}, "memory_estimate_bytes": 1}
+        self.counts = typed(Counts, counts | {"memory": dict.fromkeys(MEMORY, 1)})
+
+
+def cell(
+    suite, value, effect=None, within=1.01, tokens=256, flops=1000, formula=None, params=100,
+    status="ok", engine=None, base="base",
+):  # fmt: skip
     values = (value,) if engine is None else (value, engine)
     names = ("x",) if engine is None else ("x", "engine")
-    key = CellKey(suite, values, names)
-    made = CellResult("here", key, key.name, "full", status, None, step_s)
-    row = {
-        "suite": suite,
-        "value": made.value,
-        "status": status,
-        "step_s": step_s,
-        "tokens_per_s": tokens / step_s if step_s else None,
-        "above_noise": above_noise,
-        "samples": 6,
-        "disturbed_samples": disturbed,
-    }
+    baseline = str(base) if engine is None else f"{base}-{engine}"
+    key = CellKey(suite, values, names, baseline=baseline)
+    size = Worker(tokens, flops, formula or flops, params)
+    made = CellResult("here", key, key.name, "full", status, None, 9.0, (size,))
+    row = dict.fromkeys(("effect", "effect_low", "effect_high", "verdict", "further_passes"))
+    if effect is not None:
+        row |= {"effect": effect}
+        row |= {"effect_low": effect / within, "effect_high": effect * within} if within else {}
     return made, row
 
 
-def test_suites_stand_by_slowest_over_fastest():
+def test_suites_stand_by_the_end_of_an_interval_that_is_nearest_to_1():
     cells = [
-        cell("Small", "a", 1.0, above_noise=False),
-        cell("Small", "b", 1.1, above_noise=False),
-        cell("Large", "128", 1.0, tokens=128, above_noise=True),
-        cell("Large", "512", 8.0, tokens=512, above_noise=False),
-        cell("Large", "1024", None, status="failed"),
-        cell("Single", "a", 3.0),
-        cell("Single", "b", None, status="skipped"),
+        cell("Sure", "base"),
+        cell("Sure", "a", 1.10, within=1.01),
+        cell("Wide", "base"),
+        cell("Wide", "a", 1.40, within=1.35),
+        cell("Fast", "base"),
+        cell("Fast", "a", 0.50, within=1.02),
+        cell("Fast", "b", None, status="failed"),
+        cell("Open", "base"),
+        cell("Open", "a", 1.20, within=1.5),
+        cell("Without", "base"),
+        cell("Without", "a", None),
     ]
-    large, small = rank(cells)
-    assert (large.suite, large.ratio) == ("Large", 8.0)
-    assert (large.fastest[0].value, large.slowest[0].value) == ("128", "512")
-    assert large.per_token == pytest.approx(2.0)
-    assert large.verdict == "yes"
-    assert small.ratio == pytest.approx(1.1)
-    assert small.per_token is None
-    assert small.verdict == "no"
+    ranked = rank(cells)
+    assert [line.suite for line in ranked] == ["Fast", "Sure", "Wide", "Open"]
+    fast = ranked[0]
+    assert (fast.fastest.cell.value, fast.slowest.cell.value) == ("a", "base")
+    assert (fast.fastest.effect, fast.slowest.effect) == (0.5, 1.0)
+    assert fast.is_same_work and fast.per_token is None and fast.exponent is None
 
 
-def test_without_a_floor_nothing_is_said_of_noise():
-    (suite,) = rank([cell("S", "a", 1.0), cell("S", "b", 2.0)])
-    assert suite.verdict == "not known"
+def test_a_baseline_is_1_whatever_its_pairs_say():
+    cells = [cell("S", "base", 0.97), cell("S", "a", 0.98)]
+    (line,) = rank(cells)
+    assert line.fastest.cell.value == "a" and line.slowest.effect == 1.0
 
 
-@pytest.mark.parametrize(("disturbed", "verdict"), [(1, "yes"), (2, "yes"), (3, "disturbed")])
-def test_half_of_the_samples_make_a_cell_disturbed(disturbed, verdict):
-    cells = [cell("S", "a", 1.0, above_noise=False)]
-    cells.append(cell("S", "b", 2.0, above_noise=True, disturbed=disturbed))
-    (suite,) = rank(cells)
-    assert suite.verdict == verdict
+def test_an_effect_without_an_interval_ranks_behind_and_is_shown():
+    cells = [cell("S", "base"), cell("S", "a", 3.0, within=None)]
+    cells += [cell("T", "base"), cell("T", "a", 1.05, within=1.01)]
+    assert [line.suite for line in rank(cells)] == ["T", "S"]
+
+
+def test_sizes_have_times_per_token_and_per_flop_and_an_exponent():
+    sizes = {128: (0.6, 400), 256: (None, 1000), 512: (1.8, 2500), 1024: (3.6, 7000)}
+    cells = [
+        cell("SeqLen", value, effect, tokens=value, flops=flops, base=256)
+        for value, (effect, flops) in sizes.items()
+    ]
+    (line,) = rank(cells)
+    assert not line.is_same_work
+    assert line.per_token == pytest.approx((0.9, 1.2))
+    assert line.per_flop == pytest.approx((3.6 / 7, 1.5))
+    # Through (128, .6), (256, 1), (512, 1.8), (1024, 3.6): about 0.86.
+    assert line.exponent == pytest.approx(0.86, abs=0.01)
+
+
+def test_a_model_s_parameters_are_its_size_where_values_are_names():
+    cells = [cell("ModelSize", "1M", params=1_000_000, flops=1000, base="1M")]
+    cells.append(cell("ModelSize", "4M", 4.0, params=4_000_000, flops=4000, base="1M"))
+    cells.append(cell("ModelSize", "16M", 16.0, params=16_000_000, flops=16_000, base="1M"))
+    assert rank(cells)[0].exponent == pytest.approx(1)
+    kinds = [cell("Kind", "gpt", params=100, base="gpt")]
+    kinds += [cell("Kind", name, 2.0, params=101, formula=1500, base="gpt") for name in "ab"]
+    (line,) = rank(kinds)
+    assert not line.is_same_work and line.exponent is None
+
+
+def test_recomputing_is_the_same_work():
+    cells = [cell("Checkpointing", "base", flops=1000, formula=1000)]
+    cells.append(cell("Checkpointing", "on", 1.24, flops=1330, formula=1000))
+    assert rank(cells)[0].is_same_work
 
 
 def test_an_engine_s_values_are_compared_with_its_own():
-    times = {"torch": (1.0, 1.5), "jax": (10.0, 30.0), "native": (4.0,)}
     cells = [
-        cell("S", value, step_s, engine=engine)
-        for engine, steps in times.items()
-        for value, step_s in zip("ab", steps, strict=False)
+        cell("S", value, effect, engine=engine)
+        for engine, effect in (("torch", 1.5), ("jax", 3.0), ("native", None))
+        for value, effect in (("base", None), ("a", effect))
     ]
     (suite,) = rank(cells)
-    assert (suite.engine, suite.ratio) == ("torch", 1.5)
-    assert [(other.engine, other.ratio) for other in suite.others] == [("jax", 3.0)]
+    assert (suite.engine, suite.slowest.effect) == ("torch", 1.5)
+    assert [(other.engine, other.slowest.effect) for other in suite.others] == [("jax", 3.0)]
+
+
+def test_the_suite_of_identical_cells_is_not_ranked():
+    assert rank([cell("Baseline", "base"), cell("Baseline", "B", 1.4)]) == []

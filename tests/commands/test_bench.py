@@ -130,7 +130,7 @@ def running(venv):
 
 
 def test_bad_usage_ends_before_anything_is_installed(copy):
-    status, lines = bench(copy, "run", "--rounds", "0")
+    status, lines = bench(copy, "run", "--passes", "0")
     assert status == 2 and "whole number from 1 to 100" in lines[-1]
     assert not (copy / "venv").exists()
 

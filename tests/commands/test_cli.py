@@ -10,7 +10,7 @@ pytestmark = pytest.mark.tools
 
 @pytest.mark.parametrize(
     ("words", "verb"),
-    [([], "run"), (["--quick"], "run"), (["run", "--rounds", "3"], "run"), (["list"], "list")],
+    [([], "run"), (["--quick"], "run"), (["run", "--passes", "3"], "run"), (["list"], "list")],
 )
 def test_run_is_the_verb_where_none_is_given(words, verb):
     assert cli.parse(words).verb == verb
@@ -19,8 +19,8 @@ def test_run_is_the_verb_where_none_is_given(words, verb):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--rounds", "0"], "from 1 to 100"),
-        (["--rounds", "two"], "'two'"),
+        (["--passes", "0"], "from 1 to 100"),
+        (["--passes", "two"], "'two'"),
         (["--budget", "-5"], "above 0"),
         (["--budget", "nan"], "above 0"),
         (["--bench", "("], "not a regular expression"),

@@ -11,7 +11,7 @@ from cputrain.machine import busy
 
 
 def found(root, what):
-    (one,) = (f for f in doctor.findings(root, watch_s=0.0) if f.what.startswith(what))
+    (one,) = (f for f in doctor.findings(root, watch_s=0.0) if f.text.startswith(what))
     return one
 
 
@@ -19,7 +19,7 @@ def test_a_server_that_will_disturb(server):
     assert found(server.root, "governor: powersave").level == "warn"
     turbo = found(server.root, "turbo: on")
     assert turbo.level == "warn" and "intel_pstate/no_turbo" in turbo.do and "echo 1" in turbo.do
-    assert "16 CPUs on 8 cores" in found(server.root, "SMT").what
+    assert "16 CPUs on 8 cores" in found(server.root, "SMT").text
     assert found(server.root, "load: 12.5").level == "warn"
     assert found(server.root, "swap: 4.0 GiB").level == "warn"
     assert found(server.root, "memory: 128.0 GiB").level == "ok"
@@ -56,7 +56,7 @@ def test_a_machine_that_says_hardly_anything_is_unknown_and_not_ok(bare):
 
 def test_every_finding_is_one_line_and_every_warning_says_what_to_do(server):
     for finding in doctor.findings(server.root, watch_s=0.0):
-        assert "\n" not in finding.what + finding.do
+        assert "\n" not in finding.text + finding.do
         assert bool(finding.do) == (finding.level in ("warn", "missing"))
 
 

@@ -4,15 +4,15 @@ import pytest
 
 from cputrain.engines.blas import KINDS
 from cputrain.knobs.matmul import MKL_LAYERS, VARIABLE
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 NAMES = ("openblas", "mkl", "onednn")
 
 
 def path(name):
     try:
-        return str(libraries.find(name))
-    except libraries.Missing as missing:
+        return str(library_search.find(name))
+    except library_search.Missing as missing:
         pytest.skip(str(missing))
 
 

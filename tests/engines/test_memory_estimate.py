@@ -8,7 +8,7 @@ import pytest
 from settled import settled
 
 from cputrain.machine import compilers
-from cputrain.model.memory import memory_bytes
+from cputrain.model.memory_estimate import memory_bytes
 
 CHILD = """
 import json, sys

@@ -85,8 +85,8 @@ BASELINE = {
         "turbo": "as_found",
     },
     "budget": {
-        "steps": 10,
-        "samples": 3,
+        "steps": None,
+        "samples": 4,
         "micro_batches": None,
         "warm_up_steps": 30,
         "warm_up_s": 3.0,

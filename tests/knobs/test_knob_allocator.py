@@ -13,7 +13,7 @@ from settled import settled
 from cputrain import paths
 from cputrain.engines import settings
 from cputrain.knobs.allocator import PRELOADED, Allocator, tunables
-from cputrain.machine import libraries, malloc
+from cputrain.machine import library_search, malloc
 from cputrain.machine.mask import Placement
 
 KNOB = Allocator()
@@ -34,8 +34,8 @@ WHERE = (str(paths.PROJECT), str(Path(msgspec.__file__).parent.parent))
 
 def installed(allocator):
     try:
-        return str(libraries.find(allocator))
-    except libraries.Missing as missing:
+        return str(library_search.find(allocator))
+    except library_search.Missing as missing:
         pytest.skip(str(missing))
 
 
@@ -57,7 +57,7 @@ def started(allocator, python=sys.executable):
     experiment = settled(allocator=allocator)
     env = KNOB.environment(experiment, PLACE)
     env["LD_PRELOAD"] = ":".join(KNOB.preload(experiment))
-    env[libraries.VARIABLE] = libraries.settled()
+    env[library_search.VARIABLE] = library_search.settled()
     return checks(allocator, python, **env)
 
 
@@ -92,14 +92,14 @@ def test_a_python_that_is_not_position_independent_is_seen_through(allocator):
 def test_a_preload_that_does_not_exist_is_caught(allocator):
     """The loader says a line about it and goes on with glibc."""
     path = installed(allocator)
-    env = {"LD_PRELOAD": "/nowhere/lib.so", libraries.VARIABLE: f"{allocator}={path}"}
+    env = {"LD_PRELOAD": "/nowhere/lib.so", library_search.VARIABLE: f"{allocator}={path}"}
     (check,) = checks(allocator, **env)
     assert not check["ok"] and "libc" in check["found"]
 
 
 def test_another_allocator_than_the_asked_one_is_caught():
     jemalloc, mimalloc = installed("jemalloc"), installed("mimalloc")
-    env = {libraries.VARIABLE: f"jemalloc={jemalloc}:mimalloc={mimalloc}"}
+    env = {library_search.VARIABLE: f"jemalloc={jemalloc}:mimalloc={mimalloc}"}
     (check,) = checks("jemalloc", LD_PRELOAD=mimalloc, **env)
     assert not check["ok"] and check["found"] == os.path.realpath(mimalloc)
     (check,) = checks("jemalloc", LD_PRELOAD=f"{mimalloc}:{jemalloc}", **env)
@@ -116,7 +116,7 @@ def test_glibc_under_another_name_is_caught():
     (glibc,) = malloc.providers()
     if not malloc.is_glibc(glibc):
         pytest.skip("this process has another allocator")
-    (check,) = checks("jemalloc", **{libraries.VARIABLE: f"jemalloc={glibc}"})
+    (check,) = checks("jemalloc", **{library_search.VARIABLE: f"jemalloc={glibc}"})
     assert not check["ok"]
 
 
@@ -155,21 +155,21 @@ def test_tunables_joined_with_others_are_found(tmp_path):
     environ.write_text(f"A=1\0GLIBC_TUNABLES=glibc.malloc.mmap_max=0\0B={joined}\0")
     assert not tunables(environ).ok
     environ.write_text("A=1\0")
-    assert not tunables(environ).ok and tunables(environ).found == "not set"
+    assert not tunables(environ).ok and tunables(environ).actual == "not set"
 
 
 def test_what_is_not_installed_is_a_reason_and_what_asv_brings_is_none(monkeypatch):
     def missing(name, root=None):
-        raise libraries.Missing(f"{name} is not installed: apt install it")
+        raise library_search.Missing(f"{name} is not installed: apt install it")
 
-    monkeypatch.setattr(libraries, "find", missing)
-    monkeypatch.setattr(libraries, "in_stack", lambda: True)
+    monkeypatch.setattr(library_search, "find", missing)
+    monkeypatch.setattr(library_search, "in_stack", lambda: True)
     for allocator in PRELOADED:
         reason = KNOB.why_not(settled(allocator=allocator))
         assert reason == f"{allocator} is not installed: apt install it"
     assert KNOB.why_not(settled()) is None
     assert KNOB.why_not(settled(allocator="glibc_thresholds")) is None
-    monkeypatch.setattr(libraries, "in_stack", lambda: False)
+    monkeypatch.setattr(library_search, "in_stack", lambda: False)
     assert KNOB.why_not(settled(allocator="mimalloc")) is None
 
 

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import lease_here
 import pytest
 from settled import settled
 
@@ -12,7 +13,7 @@ pytest.importorskip("torch")
 
 from cputrain.experiment.system import ALLOCATORS
 from cputrain.knobs.allocator import PRELOADED, Allocator
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
 from cputrain.run import launch
 from cputrain.run.cell import CellRun
@@ -40,18 +41,20 @@ def test_a_worker_trains_under_each_allocator_and_says_which_it_had(own_root, al
     name = f"allocator {allocator}: file that has malloc"
     (check,) = (check for check in record["in_force"] if check["name"] == name)
     if allocator in PRELOADED:
-        assert check["found"] == os.path.realpath(libraries.find(allocator))
+        assert check["found"] == os.path.realpath(library_search.find(allocator))
     else:
         assert Path(check["found"]).name.startswith("libc")
 
 
-def test_a_preload_that_is_lost_is_a_failed_cell_and_no_number_of_glibc(own_root, monkeypatch):
+def test_a_preload_that_is_lost_is_a_failed_cell_and_no_number_of_glibc(
+    own_root, here, monkeypatch
+):
     honest = launch.environment
 
     def lying(experiment, placement):
         return honest(experiment, placement) | {"LD_PRELOAD": "/nowhere/libtcmalloc.so"}
 
-    monkeypatch.setattr(launch, "environment", lying)
+    lease_here.lie(monkeypatch, lying)
     with pytest.raises(CellFailed, match="asked for"):
         run("tcmalloc")
 
@@ -59,12 +62,12 @@ def test_a_preload_that_is_lost_is_a_failed_cell_and_no_number_of_glibc(own_root
 def test_a_worker_means_the_file_that_its_launcher_found(own_root, monkeypatch, tmp_path):
     """A given path reaches it, although it sees none of the caller's variables."""
     try:
-        real = libraries.find("tcmalloc")
-    except libraries.Missing as missing:
+        real = library_search.find("tcmalloc")
+    except library_search.Missing as missing:
         pytest.skip(str(missing))
     own = tmp_path / "own.so"
     own.write_bytes(real.read_bytes())
-    monkeypatch.setenv(libraries.VARIABLE, f"tcmalloc={own}")
+    monkeypatch.setenv(library_search.VARIABLE, f"tcmalloc={own}")
     record = run("tcmalloc")
     (check,) = (check for check in record["in_force"] if "has malloc" in check["name"])
     assert check["found"] == str(own)

@@ -6,6 +6,7 @@ import platform
 import sys
 from pathlib import Path
 
+import lease_here
 import pytest
 from settled import settled
 
@@ -14,7 +15,7 @@ from cputrain.engines import settings, specs
 from cputrain.engines.torch_.knobs import matmul as torch_matmul
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
 from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
@@ -43,7 +44,7 @@ def stand_in(tmp_path, monkeypatch):
     with Path("/proc/self/exe").open("rb") as mine:
         header = mine.read(20)
     file.write_bytes(header[:16] + b"\3\0" + header[18:])  # a shared library of this machine
-    monkeypatch.setenv(libraries.VARIABLE, f"mkl={file}:onednn={file}:openblas={file}")
+    monkeypatch.setenv(library_search.VARIABLE, f"mkl={file}:onednn={file}:openblas={file}")
     return file
 
 
@@ -102,8 +103,8 @@ def test_torch_has_its_libraries_built_in():
 
 def test_a_library_that_is_missing_is_one_line(monkeypatch):
     gone = "/nowhere/libdnnl.so"
-    monkeypatch.setenv(libraries.VARIABLE, f"onednn={gone}")
-    monkeypatch.setattr(libraries, "expected", lambda name: False)
+    monkeypatch.setenv(library_search.VARIABLE, f"onednn={gone}")
+    monkeypatch.setattr(library_search, "expected", lambda name: False)
     reason = settings.why_not(NUMPY.but(matmul_backend="onednn"))
     assert gone in reason and "No such file" in reason and "\n" not in reason
 
@@ -181,7 +182,7 @@ def test_a_real_worker_of_each_value(value, own_root):
     assert record["readings"]["blas"]["threads"] == threads
 
 
-def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):
+def test_a_worker_whose_library_is_another_one_fails(own_root, here, monkeypatch):
     pytest.importorskip("torch")
     asked = NUMPY.but(**SMALL, matmul_backend="openblas")
     if (reason := placement.why_not(asked)) is not None:
@@ -191,7 +192,7 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, monkeypatch):
     def lying(experiment, place):
         return honest(experiment, place) | {matmul.VARIABLE: "libm.so.6"}
 
-    monkeypatch.setattr(launch, "environment", lying)
+    lease_here.lie(monkeypatch, lying)
     with pytest.raises(CellFailed, match=r"libm.so.6 has no scipy_cblas_sgemm or cblas_sgemm"):
         sampled(asked)
 

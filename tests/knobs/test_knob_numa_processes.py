@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import msgspec
 import pytest
 from settled import settled
 
@@ -52,7 +53,7 @@ def told(asked, applied):
     finally:
         worker.end()
     assert tuple(answer["cpus"]) == worker.placement.cpus
-    return [Check(**check) for check in answer["checks"]]
+    return [msgspec.convert(check, Check) for check in answer["checks"]]
 
 
 @pytest.mark.parametrize("policy", NUMA_POLICIES)

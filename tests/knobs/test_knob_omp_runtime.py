@@ -5,7 +5,7 @@ from settled import settled
 
 from cputrain import paths
 from cputrain.knobs.omp_runtime import OmpRuntime, gnu_in_force
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 CALLED, MAPPED = "OpenMP runtime that torch calls", "libiomp5 mapped"
 FOLLOWS = "torch's thread count is libiomp5's"
@@ -14,9 +14,9 @@ FOLLOWS = "torch's thread count is libiomp5's"
 @pytest.fixture
 def intel():
     pytest.importorskip("torch")
-    if reason := libraries.why_not("libiomp5"):
+    if reason := library_search.why_not("libiomp5"):
         pytest.skip(reason)
-    return libraries.find("libiomp5")
+    return library_search.find("libiomp5")
 
 
 def test_nothing_is_preloaded_by_default(intel):
@@ -27,7 +27,7 @@ def test_nothing_is_preloaded_by_default(intel):
 
 def test_a_library_that_is_not_there_is_a_reason_to_skip(monkeypatch):
     monkeypatch.setenv("CPUTRAIN_LIBRARIES", "libiomp5=/nowhere/libiomp5.so")
-    monkeypatch.setattr(libraries, "expected", lambda name: False)
+    monkeypatch.setattr(library_search, "expected", lambda name: False)
     reason = OmpRuntime().why_not(settled(omp_runtime="libiomp5"))
     assert "/nowhere/libiomp5.so" in reason and "\n" not in reason
 

@@ -107,13 +107,13 @@ def test_libgomp_s_binding_spoils_that_of_libiomp5_and_is_found():
     pytest.importorskip("torch")
     from openmp_process import PINNED, failed, told
 
-    from cputrain.machine import libraries
+    from cputrain.machine import library_search
 
-    if reason := libraries.why_not("libiomp5"):
+    if reason := library_search.why_not("libiomp5"):
         pytest.skip(reason)
     asked = [{**one, "omp_runtime": "libiomp5"} for one in PINNED[1:]]
     spoilt = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
-    preload = str(libraries.find("libiomp5"))
+    preload = str(library_search.find("libiomp5"))
     for checks in told(asked, OMP_NUM_THREADS="2", LD_PRELOAD=preload, **spoilt):
         assert {BOUND, THREADS} <= failed(checks)
         one_cpu = {f"{{0: ({cpu},), 1: ({cpu},)}}" for cpu in ALLOWED}

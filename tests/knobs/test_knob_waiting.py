@@ -4,7 +4,7 @@ import pytest
 from settled import settled
 
 from cputrain.knobs.waiting import Waiting, in_force, started_with, variables
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.machine.openmp import Runtime
 
 GNU = Runtime("/env/torch/lib/libgomp.so.1", is_kmp=False)
@@ -75,9 +75,9 @@ def test_gnu_s_variable_under_libiomp5_is_found():
     pytest.importorskip("torch")
     from openmp_process import failed, told
 
-    if reason := libraries.why_not("libiomp5"):
+    if reason := library_search.why_not("libiomp5"):
         pytest.skip(reason)
-    preload = {"OMP_NUM_THREADS": "2", "LD_PRELOAD": str(libraries.find("libiomp5"))}
+    preload = {"OMP_NUM_THREADS": "2", "LD_PRELOAD": str(library_search.find("libiomp5"))}
     asked = [{**one, "omp_runtime": "libiomp5"} for one in ASKED]
     _, active, passive, spin_0 = told(asked, GOMP_SPINCOUNT="0", **preload)
     for checks in (active, passive, spin_0):

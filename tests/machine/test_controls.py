@@ -152,7 +152,7 @@ def test_boost_is_one_switch_and_each_policy_s_goes_along(made):
     assert Turbo(made).read() == {BOOST: "0"} | {policy(n, "boost"): "0" for n in range(4)}
     made.path(BOOST).unlink()
     assert Turbo(made).state() == "off"
-    assert Turbo(made).asked("on") == {policy(n, "boost"): "1" for n in range(4)}
+    assert Turbo(made).texts("on") == {policy(n, "boost"): "1" for n in range(4)}
 
 
 def test_the_huge_page_mode_is_the_word_in_brackets(tmp_path):

@@ -11,7 +11,7 @@ GROUP = "/sys/fs/cgroup/user.slice/job"
 
 
 def found(root, what):
-    (one,) = (f for f in surroundings.findings(root) if f.what.startswith(what))
+    (one,) = (f for f in surroundings.findings(root) if f.text.startswith(what))
     return one
 
 
@@ -57,7 +57,7 @@ def test_a_cpuset_that_nobody_tells_is_unknown(server):
 
 
 def test_a_host_has_no_word_on_virtual_machines(server):
-    said = " ".join(f.what for f in surroundings.findings(server.root))
+    said = " ".join(f.text for f in surroundings.findings(server.root))
     assert "hypervisor: none" in said and "container: none" in said
     assert "virtual machine" not in said and "processes outside" not in said
 
@@ -72,5 +72,5 @@ def test_a_container_is_told_what_it_cannot_see(server):
     server.put({"/.dockerenv": ""})
     finding = found(server.root, "container: docker")
     assert finding.level == "warn" and "SYS_NICE" in finding.do
-    said = " ".join(f.what for f in surroundings.findings(server.root))
+    said = " ".join(f.text for f in surroundings.findings(server.root))
     assert "virtual machine" not in said

@@ -3,14 +3,14 @@
 import pytest
 from settled import settled
 
-from cputrain.model import memory, shapes
+from cputrain.model import memory_estimate, shapes
 
 BASE = settled()
 MOMENTS = {"adamw": 2, "lion": 1, "sgd": 0}
 
 
 def of(**changes):
-    return memory.memory_bytes(BASE.but(**changes))
+    return memory_estimate.memory_bytes(BASE.but(**changes))
 
 
 def test_every_parameter_is_there_five_times_over():
@@ -43,7 +43,7 @@ def test_the_engine_has_as_much_state(optimizer, precision):
     engine = engines.build(experiment, initial_weights(experiment))
     ids = np.ones((1, 16), np.int64)
     engine.train_step(Batch(ids, ids))
-    assert memory.state_bytes(experiment) == engine.state_bytes()
+    assert memory_estimate.state_bytes(experiment) == engine.state_bytes()
 
 
 def test_bf16_halves_all_but_the_initial_copy():

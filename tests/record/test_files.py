@@ -1,5 +1,6 @@
 """Records are written whole and finite, and read strictly."""
 
+import json
 import subprocess
 import sys
 
@@ -7,9 +8,10 @@ import pytest
 
 from cputrain.record import answers, files
 from cputrain.record.answers import Failed, Phase
+from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.record.part import Part, readings
 from cputrain.record.proof import Check
-from cputrain.record.sample import Noise, Sample
+from cputrain.record.sample import Noise, Pair, Sample
 
 NAN = float("nan")
 
@@ -65,3 +67,27 @@ def test_what_asv_imports_for_every_cell_is_light():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+@pytest.mark.parametrize("schema", [2, 3])
+def test_a_record_of_this_schema_and_of_the_one_before_is_read(schema):
+    key = {"suite": "SeqLen", "values": [128]}
+    data = json.dumps({"schema": schema, "key": key, "workers": []}).encode()
+    assert files.decode(data, CellRecord, SCHEMA).schema == schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [(1, "written by an earlier version"), (4, "schema 4, and this version reads 3")],
+)
+def test_a_record_of_another_schema_is_one_line(schema, said):
+    with pytest.raises(files.RecordError, match=said):
+        files.decode(json.dumps({"schema": schema}).encode(), CellRecord, SCHEMA)
+
+
+def test_pairs_go_there_and_back():
+    sample = Sample(step_s=[0.1, 0.2], loss=[2.0, 1.0])
+    pair = Pair(sample=0, reference=sample, first="reference")
+    assert files.decode(files.encode(pair), Pair, SCHEMA) == pair
+    with pytest.raises(files.RecordError):
+        files.decode(files.encode(pair).replace(b'"reference"}', b'"nobody"}'), Pair, SCHEMA)

@@ -7,10 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cputrain.analysis.noise_floor import Pairs
+from cputrain.analysis.noise_lines import NoiseLine
+from cputrain.analysis.paired import noise
+from cputrain.analysis.paired.model import Pass
 from cputrain.record.cell import CellKey
 from cputrain.report import page, plots
-from cputrain.report.page import MachinePage
+from cputrain.report.machine_page import MachinePage
+from cputrain.report.picture import Picture
 from cputrain.results import columns, tables
 from cputrain.results import engines as engine_tables
 from cputrain.results.machines import MachineFacts
@@ -18,6 +21,8 @@ from cputrain.results.records import Problem
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
+
+NOISE = noise.learn([Pass((0.01, -0.01, 0.0))])
 
 texts = st.one_of(
     st.sampled_from(
@@ -61,9 +66,8 @@ def made(root, text, number):
     machine = MachineFacts(text, facts, {"fp32": {"1": known}}, {"1": known}, text)
     beside = every_column(engine_tables.SCHEMA, text, number) | {"status": "ok", "step_s": 0.04}
     drawn = dict.fromkeys(("Numbers", text), root / "plots" / "p).svg")
-    shown = MachinePage(
-        machine, rows, cells, {text: known, "b": 0.1}, Pairs(1, 3), drawn, (), [beside]
-    )
+    line = NoiseLine(text, text, NOISE, 3, 1, 20, known, 0.1)
+    shown = MachinePage(machine, rows, cells, [line], drawn, (), [beside])
     problems = [Problem(root / "x", text)]
     return page.write(root, [shown], problems), rows, cells
 
@@ -109,7 +113,7 @@ def test_a_table_has_no_formula_and_no_nan(tmp_path_factory, text, number):
 @given(text=texts)
 def test_a_picture_is_drawn_of_any_text(tmp_path_factory, text):
     _, rows, cells = made(tmp_path_factory.mktemp("plot"), text, None)
-    mine = [i for i, cell in enumerate(cells) if cell.suite == "Numbers"]
-    picture = plots.Picture([rows[i] for i in mine], [cells[i] for i in mine], 0.02)
+    places = [i for i, cell in enumerate(cells) if cell.suite == "Numbers"]
+    picture = Picture([rows[i] for i in places], [cells[i] for i in places])
     drawn = plots.svg(picture)
     assert b"<script" not in drawn and b"\x1b" not in drawn

@@ -8,40 +8,38 @@ import pytest
 
 from cputrain.record.cell import CellKey
 from cputrain.report import plots, ticks
-from cputrain.report.plots import Picture
+from cputrain.report.picture import Picture
 from cputrain.results import columns
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
 
 
-def picture(times, noise=0.02, base=None):
-    """A suite's picture from {value: step_s, or None where it failed}."""
+def picture(times, base=None):
+    """A suite's picture from {value: step_s, or None where it failed}; effects with a base."""
     cells, rows = [], []
     for value, step_s in times.items():
         status = "ok" if step_s else "failed"
-        key = CellKey("S", (value,), ("x",))
+        key = CellKey("S", (value,), ("x",), baseline=None if base is None else str(base))
         cells.append(CellResult("here", key, key.name, "full", status, None, step_s))
         row = dict.fromkeys(columns.SCHEMA) | {"status": status, "step_s": step_s}
-        if step_s:
-            row |= {"step_s_low": 0.97 * step_s, "step_s_high": 1.03 * step_s}
         if step_s and base is not None:
             ratio = step_s / times[base]
-            row |= {"effect": ratio, "effect_low": ratio, "effect_high": ratio}
+            row |= {"effect": ratio, "effect_low": 0.97 * ratio, "effect_high": 1.03 * ratio}
         rows.append(row)
-    return Picture(rows, cells, noise)
+    return Picture(rows, cells)
 
 
 def by_engine(times, base, field="seq_len"):
     """A suite's picture from {(value, engine): step_s}; `base` is the baseline's value."""
     cells, rows = [], []
     for (value, engine), step_s in times.items():
-        key = CellKey("S", (value, engine), (field, "engine"))
+        key = CellKey("S", (value, engine), (field, "engine"), baseline=f"{base}-{engine}")
         cells.append(CellResult("here", key, key.name, "full", "ok", None, step_s))
         ratio = step_s / times[base, engine]
         row = dict.fromkeys(columns.SCHEMA) | {"status": "ok", "step_s": step_s}
         rows.append(row | {"effect": ratio, "effect_low": ratio, "effect_high": ratio})
-    return Picture(rows, cells, 0.02)
+    return Picture(rows, cells)
 
 
 def overlapping(drawn):
@@ -101,9 +99,10 @@ def test_each_engine_has_a_line_and_a_legend(values):
 
 
 def test_a_line_is_of_one_engine():
-    axes = axes_of(by_engine({(v, e): v / 1e4 * f for v in (1, 2) for e, f in ENGINES.items()}, 1))
+    times = {(v, e): v**f / 1e4 for v in (1, 2) for e, f in ENGINES.items()}
+    axes = axes_of(by_engine(times, 1))
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
-    assert lines["jax"] == [2e-4, 4e-4] and lines["torch"] == [1e-4, 2e-4]
+    assert lines["jax"] == [1.0, pytest.approx(4)] and lines["torch"] == [1.0, pytest.approx(2)]
     assert axes.get_xlabel() == "seq_len"
 
 
@@ -127,6 +126,8 @@ def test_labels_stand_in_rows_and_failures_are_named():
     axes = whole.axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["eager", "aot_eager"]
     assert "inductor (failed)" in whole.get_supxlabel()
+    assert "the same within 3.0 %" in whole.get_supxlabel()
+    assert axes.get_xlabel() == "time over the baseline's"
     assert "2.00x" in [text.get_text() for text in axes.texts]
 
 
@@ -141,15 +142,27 @@ def test_ticks_are_the_values():
 
 
 @pytest.mark.parametrize("times", [{1: 0.1}, {1: 0.1, 2: None}, {"a": 0.1}])
-@pytest.mark.parametrize("noise", [None, 0.0, 0.05])
-def test_a_single_number_is_a_plot_too(times, noise):
-    ElementTree.fromstring(plots.svg(picture(times, noise)))
+@pytest.mark.parametrize("has_base", [False, True])
+def test_a_single_number_is_a_plot_too(times, has_base):
+    base = next(iter(times)) if has_base else None
+    ElementTree.fromstring(plots.svg(picture(times, base)))
+
+
+def test_what_has_no_effect_is_shown_in_seconds_or_named():
+    alone = picture({1: 0.1, 2: 0.2})
+    assert not alone.is_paired
+    assert [point.effect for point in alone.shown] == [0.1, 0.2]
+    assert axes_of(alone).get_ylabel() == "time per step"
+    drawn = picture({"a": 0.1, "b": 0.2, "c": 0.3}, base="a")
+    drawn.rows[2]["effect"] = None
+    assert [point.cell.value for point in drawn.shown] == ["a", "b"]
+    assert "not shown: c (no effect)" in plots.figure(drawn).get_supxlabel()
 
 
 def test_without_intervals_there_are_still_points():
     drawn = picture({1: 0.1, 2: 0.2}, base=1)
     for row in drawn.rows:
-        row |= {"step_s_low": None, "step_s_high": None, "effect_low": None, "effect_high": None}
+        row |= {"effect_low": None, "effect_high": None}
     ElementTree.fromstring(plots.svg(drawn))
 
 
@@ -161,4 +174,4 @@ def test_the_same_picture_gives_the_same_bytes():
 
 def test_a_suite_without_a_number_has_no_plot(tmp_path):
     drawn = picture({1: None})
-    assert plots.draw_all(tmp_path, drawn.rows, drawn.cells, {}) == {}
+    assert plots.draw_all(tmp_path, drawn.rows, drawn.cells) == {}

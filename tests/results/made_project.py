@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.cell import CellKey, CellRecord
-from cputrain.record.sample import Sample
+from cputrain.record.sample import Pair, Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.report.export import Summary
 from cputrain.results import columns
@@ -41,6 +42,8 @@ COUNTS = {
 }
 DATA = {"source": "hub", "fingerprint": "ab" * 32, "tokenizer": "bytes"}
 AUTO = "auto"
+USUAL_S = 0.042
+"""Seconds of a step of the baseline."""
 
 
 def worker(experiment: Experiment, samples: list[list[float]], **others: Any) -> WorkerRecord:
@@ -94,10 +97,33 @@ def change_sample(worker: WorkerRecord, index: int, **changes: Any) -> None:
     worker.samples[index] = msgspec.convert(fields, Sample)
 
 
-def steps(step_s: float, rng: np.random.Generator, spread: float = 0.01) -> list[list[float]]:
+def steps(step_s: float, rng: np.random.Generator, spread: float = 0.005) -> list[list[float]]:
     """Three samples of ten steps of one worker."""
     here = step_s * math.exp(spread * rng.standard_normal())
     return [[float(here * math.exp(0.01 * e)) for e in rng.standard_normal(10)] for _ in range(3)]
+
+
+def beside(
+    worker: WorkerRecord, step_s: float, rng: np.random.Generator, disturbed: Sequence[int] = ()
+) -> WorkerRecord:
+    """A worker that ran beside a reference, a pair of blocks for each of its samples.
+
+    Args:
+        worker: with samples.
+        step_s: of the reference.
+        rng: the source of chance.
+        disturbed: numbers of the pairs whose reference's block was.
+    """
+    blocks = itertools.chain.from_iterable(steps(step_s, rng) for _ in worker.samples)
+    pairs = [
+        {
+            "sample": number,
+            "reference": {"step_s": block, "loss": [5.0], "disturbed": number in disturbed},
+            "first": ("cell", "reference")[number % 2],
+        }
+        for number, block in zip(range(len(worker.samples)), blocks, strict=False)
+    ]
+    return worker.but(pairs=msgspec.convert(pairs, list[Pair]), reference=f"r{rng.random()}")
 
 
 def rows_of(summary: Summary, suite: str, machine: str = "here") -> dict[str, Row]:
@@ -164,13 +190,19 @@ class Project:
 
     def cell(
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
-        machine: str = "here", mode: str = "full", workers: int = 2, **others: Any,
+        machine: str = "here", mode: str = "full", workers: int = 2,
+        reference: float | None = USUAL_S, **others: Any,
     ) -> list[WorkerRecord]:  # fmt: skip
-        """A cell that went well, in both; its workers."""
+        """A cell that went well, in both; its workers.
+
+        Each of them is a pass beside a reference of that step time; None is none.
+        """
         made = [
             worker(experiment or settled(), steps(step_s, self.rng), mode=mode, **others)
             for _ in range(workers)
         ]
+        if reference is not None:
+            made = [beside(one, reference, self.rng) for one in made]
         self.record(suite, value, made, machine=machine, mode=mode)
         samples = [sample.median_s for worker in made for sample in worker.samples]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)

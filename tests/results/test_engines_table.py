@@ -7,7 +7,7 @@ import pytest
 from made_engines import run
 from rich.console import Console
 
-from cputrain.analysis import side_by_side
+from cputrain.analysis.side_by_side import ratios
 from cputrain.report import engines as shown
 from cputrain.report.export import export
 from cputrain.results import engines
@@ -23,7 +23,7 @@ PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 
 def write(root, machine="here", mode="full", **others):
     """A table as the verb writes it; its path and rows."""
-    rows = side_by_side.analyse(run({**RATIOS, **others}, machine=machine, mode=mode), PEAKS)
+    rows = ratios.analyse(run({**RATIOS, **others}, machine=machine, mode=mode), PEAKS)
     path = root / "result" / machine / engines.FILES[mode]
     engines.write(path, rows)
     return path, rows
@@ -69,7 +69,7 @@ def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
 
 def test_a_terminal_shows_every_ratio_whole(tmp_path):
     console = Console(record=True, width=110, file=io.StringIO())
-    Shown(Progress(3, console), []).table(write(tmp_path)[1])
+    Shown(Progress(console), []).table(write(tmp_path)[1])
     text = console.export_text()
     assert "…" not in text and re.search(r"torch again .* 1\.01\d*x \[.*\]", text)
     assert "jax: failed: no | jax" in text

@@ -1,9 +1,10 @@
-"""Effects, intervals and verdicts of a made-up sweep."""
+"""Effects, intervals and verdicts of a made-up sweep, from the blocks beside the cells'."""
 
 import json
+import re
 
 import pytest
-from made_project import rows_of, worker
+from made_project import beside, change_sample, failure, rows_of, steps, worker
 from settled import settled
 
 from cputrain.report.export import export
@@ -11,115 +12,143 @@ from cputrain.report.export import export
 pytestmark = pytest.mark.tools
 
 USUAL = settled()
+PAIRED = ("effect", "effect_low", "effect_high", "verdict", "passes", "pairs")
 
 
-def test_effects_are_against_the_suites_own_baseline(sweep):
-    found = rows_of(export(sweep.root), "SeqLen")
-    base = found["256"]
-    assert (base["effect"], base["effect_low"], base["effect_high"]) == (1.0, 1.0, 1.0)
-    assert base["above_noise"] is False
-    assert found["512"]["effect"] == found["512"]["step_s"] / base["step_s"]
-    assert found["512"]["effect_low"] < 81 / 42 < found["512"]["effect_high"]
-    assert found["512"]["above_noise"] is True
+def one_suite(project, **lengths):
+    """SeqLen with a baseline and 512, whose seconds are given with its reference's."""
+    project.suite("SeqLen", "seq_len", (256, 512))
+    project.cell("SeqLen", 256, 0.042)
+    return project.cell("SeqLen", 512, 0.081, USUAL.but(seq_len=512), **lengths)
+
+
+def test_an_effect_comes_from_pairs_and_not_from_two_rows(project):
+    """The machine was 30 % slower while this cell ran, and so was the reference beside it."""
+    one_suite(project, reference=0.0546)
+    project.save()
+    rows = rows_of(export(project.root), "SeqLen")
+    assert rows["512"]["effect"] == pytest.approx(81 / 54.6, rel=0.03)
+    assert rows["512"]["step_s"] / rows["256"]["step_s"] == pytest.approx(81 / 42, rel=0.03)
+    assert rows["512"]["effect_low"] < rows["512"]["effect"] < rows["512"]["effect_high"]
+    assert rows["512"]["effect_high"] < 1.7
+    assert (rows["512"]["verdict"], rows["512"]["passes"], rows["512"]["pairs"]) == ("slower", 2, 6)
+
+
+def test_every_value_is_against_its_own_suite_s_reference(sweep):
+    summary = export(sweep.root)
+    found = rows_of(summary, "SeqLen")
+    assert found["128"]["effect"] == pytest.approx(24 / 42, rel=0.03)
+    assert [found[value]["verdict"] for value in ("128", "256", "512")] == [
+        "faster", "same", "slower",
+    ]  # fmt: skip
     died = found["2048"]
     assert (died["status"], died["reason"]) == ("out of memory", "killed by the kernel")
-    assert died["effect"] is None
-    assert rows_of(export(sweep.root), "CoreCount")["all"]["effect_low"] == 1.0
+    assert died["effect"] is died["verdict"] is None
+    same = [*rows_of(summary, "Baseline").values(), rows_of(summary, "CoreCount")["2"]]
+    assert not {"faster", "slower"} & {row["verdict"] for row in same}
 
 
-def test_identical_cells_do_not_stand_above_the_noise(sweep):
-    summary = export(sweep.root)
-    assert not any(row["above_noise"] for row in rows_of(summary, "Baseline").values())
-    assert rows_of(summary, "CoreCount")["2"]["above_noise"] is False
-
-
-def test_a_suite_of_another_baseline_is_told_so(sweep):
-    sweep.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048), baseline=512)
-    for seq_len, step_s in ((256, 0.042), (512, 0.081)):
-        sweep.cell("SeqLen", seq_len, step_s, USUAL.but(seq_len=seq_len))
-    found = rows_of(export(sweep.root), "SeqLen")
-    assert found["512"]["effect"] == 1.0
-    assert found["256"]["effect"] == pytest.approx(42 / 81, rel=0.1)
-
-
-def test_a_suite_without_its_baseline_says_so_and_has_no_effect(project):
-    project.suite("SeqLen", "seq_len", (128, 512))
-    project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128))
+def test_a_pair_of_which_one_side_was_disturbed_does_not_count(project):
+    made = one_suite(project)
+    spoilt = made[0]
+    change_sample(spoilt, 0, disturbed=True, step_s=[9.0] * 10)
+    pair = beside(spoilt, 0.042, project.rng, disturbed=[1])
+    project.record("SeqLen", 512, [pair, made[1]])
     project.save()
-    row = rows_of(export(project.root), "SeqLen")["128"]
-    assert row["effect"] is None
-    assert row["reason"].endswith("no baseline cell to compare with")
-    assert row["above_noise"] is None
+    row = rows_of(export(project.root), "SeqLen")["512"]
+    assert (row["pairs"], row["dropped_pairs"], row["passes"]) == (4, 2, 2)
+    assert row["dropped_cell_share"] == row["dropped_reference_share"] == pytest.approx(1 / 6)
+    assert row["effect"] == pytest.approx(81 / 42, rel=0.03)
+    assert "| 4 of 6 (2) |" in project.page()
 
 
-def test_an_effect_across_sessions_says_so(project):
-    project.suite("SeqLen", "seq_len", (128, 256))
-    project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128), session="later")
-    project.cell("SeqLen", 256, 0.04)
+def test_a_slow_block_is_not_dropped_for_being_slow(project):
+    made = one_suite(project)
+    change_sample(made[0], 0, step_s=[9.0] * 10)
+    project.record("SeqLen", 512, made)
     project.save()
-    row = rows_of(export(project.root), "SeqLen")["128"]
-    assert row["effect"] == pytest.approx(0.5, rel=0.1)
-    assert row["reason"].endswith("not of the baseline's session")
+    assert rows_of(export(project.root), "SeqLen")["512"]["dropped_pairs"] == 0
 
 
-def test_a_single_worker_has_a_number_and_no_interval(project):
-    project.suite("SeqLen", "seq_len", (256,))
-    project.cell("SeqLen", 256, 0.04, workers=1)
+def test_a_pass_all_of_whose_pairs_are_dropped_is_none(project):
+    made = one_suite(project)
+    gone = beside(made[0], 0.042, project.rng, disturbed=range(3))
+    project.record("SeqLen", 512, [gone, made[1]])
     project.save()
-    row = rows_of(export(project.root), "SeqLen")["256"]
-    assert row["step_s"] and row["step_s_low"] is None
-    assert "too few workers" in row["reason"]
+    row = rows_of(export(project.root), "SeqLen")["512"]
+    assert (row["passes"], row["pairs"], row["workers"]) == (1, 3, 2)
+    gone = [beside(one, 0.042, project.rng, disturbed=range(3)) for one in made]
+    project.record("SeqLen", 512, gone)
+    row = rows_of(export(project.root), "SeqLen")["512"]
+    assert [row[name] for name in PAIRED] == [None] * len(PAIRED)
+    assert row["reason"] == "no effect: others had the CPUs during each of its 6 pairs"
+    assert row["dropped_reference_share"] == 1.0
 
 
-def test_quick_cells_of_one_experiment_tell_each_others_spread(project):
-    project.suite("SeqLen", "seq_len", (128, 256))
-    for number in range(4):
-        project.suite(f"Other{number}", "x", (1,))
-        project.cell(f"Other{number}", 1, 0.04, mode="quick", workers=1)
-    project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128), mode="quick", workers=1)
-    project.cell("SeqLen", 256, 0.04, mode="quick", workers=1)
-    project.save()
-    row = rows_of(export(project.root), "SeqLen")["128"]
-    assert row["mode"] == "quick"
-    assert 0.3 < row["effect_low"] < 0.5 < row["effect_high"] < 0.8
+def test_an_engine_without_identical_workers_has_no_interval_and_says_so(sweep):
+    sweep.suite("Framework", "engine", ("torch", "numpy"))
+    sweep.cell("Framework", "torch", 0.042)
+    numpy = USUAL.but(engine="numpy", attention_backend="manual")
+    sweep.cell("Framework", "numpy", 0.084, numpy)
+    sweep.save(commit="d" * 40, date=2_000)
+    row = rows_of(export(sweep.root), "Framework")["numpy"]
+    assert row["effect"] == pytest.approx(2, rel=0.03)
+    assert (row["effect_low"], row["effect_high"]) == (None, None)
+    assert (row["verdict"], row["further_passes"]) == ("not told", None)
+    assert row["reason"] == "no interval: no A/A pair of this engine"
 
 
-@pytest.mark.parametrize(("held_up", "judged"), [(0, True), (2, True), (3, False), (6, False)])
-def test_a_cell_half_of_whose_samples_were_disturbed_is_not_judged(sweep, held_up, judged):
+def test_a_record_of_before_pairs_has_a_number_and_no_effect_and_says_so(sweep):
     path = sweep.root / "output" / "here" / "SeqLen" / "512" / "run.json"
     record = json.loads(path.read_text())
-    samples = [sample for worker in record["workers"] for sample in worker["samples"]]
-    assert len(samples) == 6
-    for sample in samples[:held_up]:
-        sample["disturbed"] = True
+    record["schema"] = 2
+    for each in record["workers"]:
+        for field in ("pairs", "forked", "warm_step_s", "reference", "repeats"):
+            del each[field]
     path.write_text(json.dumps(record))
-    rows = {(row["suite"], row["value"]): row for row in export(sweep.root).rows}
-    row = rows["SeqLen", "512"]
-    assert row["effect"] > 1.8
-    assert row["above_noise"] is (True if judged else None)
+    row = rows_of(export(sweep.root), "SeqLen")["512"]
+    assert row["status"] == "ok" and row["step_s"] == pytest.approx(0.081, rel=0.03)
+    assert [row[name] for name in PAIRED] == [None] * len(PAIRED)
+    assert row["reason"].startswith("no effect: it was measured without a reference beside it")
 
 
-def test_without_the_noise_floor_nothing_is_said_of_it(project):
-    project.suite("SeqLen", "seq_len", (128, 256))
-    project.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128))
-    project.cell("SeqLen", 256, 0.04)
+def test_a_cell_that_has_no_reference_by_its_nature_says_why(project):
+    project.suite("JitWarmup", "jit_state", ("steady", "cold"))
+    project.cell("JitWarmup", "steady", 0.042)
+    reasons = {"reference": "a first step is timed"}
+    cold = USUAL.but(jit_state="cold", compile="inductor", steps=1)
+    project.cell("JitWarmup", "cold", 30.0, cold, reference=None, reasons=reasons)
     project.save()
-    assert {row["above_noise"] for row in export(project.root).rows} == {None}
-    assert "| not known |" in project.page()
+    row = rows_of(export(project.root), "JitWarmup")["cold"]
+    assert (row["effect"], row["reason"]) == (None, "no effect: a first step is timed")
+    assert re.search(r"^- JitWarmup cold, torch: (29|30)", project.page(), re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("field", "threads", "apart"),
-    [("threads", 8, True), ("intra_op_threads", 8, True), ("inter_op_threads", 8, False)],
-)
-def test_more_threads_than_cpus_do_not_widen_what_others_are_given(sweep, field, threads, apart):
-    alone = rows_of(export(sweep.root), "SeqLen")["512"]
-    sweep.suite("Threads", field, (threads,))
-    steps = [[[seconds] * 10] for seconds in (0.1, 0.4, 1.6)]  # they take turns, or do not
-    workers = [worker(USUAL.but(**{field: threads}), one) for one in steps]
-    sweep.record("Threads", threads, workers)
-    sweep.result("Threads", threads, [0.1, 0.4, 1.6])
-    sweep.save(commit="d" * 40, date=2_000)
-    beside = rows_of(export(sweep.root), "SeqLen")["512"]
-    widened = beside["step_s_high"] / alone["step_s_high"] - 1
-    assert (widened < 0.01) is apart
+def test_what_one_pass_proved_stays_a_number_where_another_failed(sweep):
+    good = beside(worker(USUAL, steps(0.08, sweep.rng)), 0.042, sweep.rng)
+    sweep.record("SeqLen", 512, [good, failure(USUAL, "failed", "wte has not moved")])
+    row = rows_of(export(sweep.root), "SeqLen")["512"]
+    assert (row["status"], row["workers"], row["passes"]) == ("ok", 1, 1)
+    assert row["effect"] == pytest.approx(80 / 42, rel=0.05)
+    assert row["reason"] == "1 of 2 passes gave no number: failed: wte has not moved"
+
+
+def test_cells_of_another_session_have_the_noise_of_their_own(sweep):
+    """And of their own alone, where it has A/A passes: those of others stand in for none."""
+    sweep.cell("SeqLen", 512, 0.081, USUAL.but(seq_len=512), session="20261122T110000-1")
+    row = rows_of(export(sweep.root), "SeqLen")["512"]
+    assert row["verdict"] == "slower"  # by the A/A passes of the session before
+
+
+def test_verdicts_on_the_page_are_those_of_the_rows(sweep):
+    rows = rows_of(export(sweep.root), "SeqLen")
+    text = sweep.page()
+    table = text[text.index("\n### SeqLen") :].split("\n### ")[1]
+    for value, row in rows.items():
+        line = next(line for line in table.splitlines() if line.startswith(f"| {value} |"))
+        if value == "256":
+            assert "| baseline |  |" in line
+        elif row["verdict"] in ("faster", "slower"):
+            assert f"| **{row['verdict']}** | {row['pairs']} ({row['passes']}) |" in line
+        else:
+            assert row["status"] == "out of memory" and "**" not in line

@@ -5,7 +5,7 @@ import os
 import socket
 
 import pytest
-from made_project import failure, worker
+from made_project import beside, failure, worker
 
 from cputrain.experiment import Experiment
 from cputrain.record.cell import CellRecord
@@ -87,7 +87,7 @@ def deep(levels):
             lambda c: c.update(schema=1),
             "written by an earlier version: run the suite again, or delete it",
         ),
-        (lambda c: c.update(schema=3), "schema 3, and this version reads 2"),
+        (lambda c: c.update(schema=4), "schema 4, and this version reads 3"),
         (lambda c: c.update(schema="2"), "schema '2'"),
         (lambda c: c.update(more=1), "unknown field `more`"),
         (lambda c: c.update(workers=[3]), "$.workers[0]"),
@@ -164,18 +164,36 @@ def leaves(value, place=()):
 BAD = (None, "text", float("nan"), -1, 0, 10**30, 1e300, [], {}, True, "\ud800", "\x1b[31m")
 
 
-def test_no_bad_value_anywhere_stops_the_tables_of_others(project):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda pair: pair.update(sample=7), "there is no sample 7"),
+        (lambda pair: pair["reference"].update(step_s=[1e-7]), "1e6 times as long"),
+        (lambda pair: pair.update(first="both"), "$.workers[0].pairs[0].first"),
+    ],
+)
+def test_a_pair_that_cannot_be_is_refused(project, change, said):
+    path = project.record("SeqLen", 128, [beside(worker(USUAL, [[1.0]]), 1.0, project.rng)])
+    changed(path, lambda content: change(content["workers"][0]["pairs"][0]))
+    problem = read_file(path, "here")
+    assert isinstance(problem, Problem) and said in problem.reason
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_no_bad_value_anywhere_stops_the_tables_of_others(project, paired):
     """Every place of a record, every kind of value: one line, or a record that makes a row."""
     from cputrain.analysis import effects
     from cputrain.results import rows, tables
 
     project.suite("SeqLen", "seq_len", (128, 256))
-    project.cell("SeqLen", 256, 0.04)
-    path = project.record(
-        "SeqLen", 128, [worker(USUAL.but(seq_len=128), [[1.0, 1.1]], state={}, turn=None)]
-    )
+    project.cell("SeqLen", 256, 0.04, reference=None)
+    made = worker(USUAL.but(seq_len=128), [[1.0, 1.1]], state={}, turn=None)
+    if paired:
+        made = beside(made, 1.0, project.rng)
+    path = project.record("SeqLen", 128, [made])
     whole = json.loads(path.read_text())
-    places = [place for place in leaves(whole) if place]
+    places = [place for place in leaves(whole) if place and ("pairs" in place) is paired]
+    assert places
     refused = 0
     for place in places:
         for bad in BAD:

@@ -54,13 +54,15 @@ def test_the_newest_session_that_was_proven_is_taken(lengths):
 
 def test_a_number_without_its_proof_is_never_ok(lengths):
     lengths.record("SeqLen", 128, [worker(USUAL, [[3.0, 3.0]], status="unproven")])
-    half = [worker(USUAL, [[3.0]]), worker(USUAL, [[3.0]], status="unproven", id="1")]
+    half = [worker(USUAL, [[3.0]]), worker(USUAL, [[9.0]], status="unproven", id="1")]
     lengths.record("SeqLen", 256, half)
     found, _ = read(lengths)
-    for value in ("128", "256"):
-        cell = found["SeqLen", value]
-        assert (cell.status, cell.step_s) == ("unproven", None)
-        assert "nothing shows that the model trained" in cell.reason
+    cell = found["SeqLen", "128"]
+    assert (cell.status, cell.step_s) == ("unproven", None)
+    assert "nothing shows that the model trained" in cell.reason
+    cell = found["SeqLen", "256"]  # of an earlier pass there is one
+    assert (cell.status, cell.step_s, len(cell.workers)) == ("ok", 3.0, 1)
+    assert cell.reason.startswith("1 of 2 passes gave no number: not run to its end")
 
 
 def test_a_failure_has_the_reason_of_its_newest_session(lengths):
@@ -77,12 +79,25 @@ def test_a_failure_without_a_reason_is_still_a_failure(lengths):
     assert cell.status == "failed" and cell.reason
 
 
-def test_one_failed_worker_spoils_a_value(lengths):
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_failed_pass_is_said_and_does_not_take_the_number_of_another(lengths, order):
     good = worker(USUAL, [[1.0, 1.0]])
-    bad = worker(USUAL, [[1.0, 1.0]], status="failed", reason="the loss did not fall")
-    lengths.record("SeqLen", 128, [good, bad])
+    bad = worker(USUAL, [[9.0, 9.0]], status="failed", reason="the loss did not fall")
+    lengths.record("SeqLen", 128, [good, bad][::order])
     cell = read(lengths)[0]["SeqLen", "128"]
-    assert (cell.status, cell.reason, cell.step_s) == ("failed", "the loss did not fall", None)
+    assert (cell.status, cell.step_s, cell.workers) == ("ok", 1.0, (good,))
+    assert cell.reason == "1 of 2 passes gave no number: failed: the loss did not fall"
+
+
+def test_workers_of_other_sessions_are_kept_apart(lengths):
+    old = worker(USUAL, [[2.0]], session="old")
+    bad = worker(USUAL, [[9.0]], session="old", status="failed", reason="why")
+    lengths.record("SeqLen", 128, [old, bad, worker(USUAL, [[1.0]])])
+    quick = worker(USUAL, [[3.0]], session="quick")
+    lengths.record("SeqLen", 128, [quick], mode="quick")
+    cell = read(lengths)[0]["SeqLen", "128"]
+    assert cell.step_s == 1.0
+    assert [(w.session, w.ok) for w in cell.earlier] == [("old", True), ("quick", True)]
 
 
 def test_a_skip_has_its_reason_and_one_after_a_value_replaces_it(lengths):

@@ -3,7 +3,7 @@
 import pytest
 from made_engines import SEED, run
 
-from cputrain.analysis import side_by_side
+from cputrain.analysis.side_by_side import ratios
 
 pytestmark = pytest.mark.tools
 
@@ -12,7 +12,7 @@ PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 
 def rows(*args, **kwargs):
     """By engine, with one thread on the first shape."""
-    found = side_by_side.analyse(run(*args, **kwargs), PEAKS)
+    found = ratios.analyse(run(*args, **kwargs), PEAKS)
     return {row["value"]: row for row in found[: len(found) // 4]}, found
 
 

@@ -5,7 +5,7 @@ import pytest
 from made_project import change_sample
 from settled import settled
 
-from cputrain.results import asked, columns, rows, tables
+from cputrain.results import columns, experiment_columns, rows, tables
 
 pytestmark = pytest.mark.tools
 
@@ -113,9 +113,11 @@ def test_the_data_path(project):
 
 def test_every_field_of_the_experiment_is_a_column(one):
     row = columns.row(one[0], {})
-    assert set(USUAL.flat()) - set(asked.RENAMED) <= set(row)
+    assert set(USUAL.flat()) - set(experiment_columns.RENAMED) <= set(row)
     assert (row["threads"], row["cores"], row["seq_len"]) == (1, None, 256)
-    assert (row["steps_per_sample"], row["samples_per_worker"]) == (10, 3)
+    budget = USUAL.budget  # how many steps is the worker's to say
+    asked_for = (row["steps_per_sample"], row["samples_per_worker"])
+    assert asked_for == (budget.steps, budget.samples)
 
 
 def test_lists_are_joined_and_empty_ones_are_unknown(project):

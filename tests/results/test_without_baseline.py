@@ -14,8 +14,9 @@ NAMES = ("mlm-80m", "llm-25m", "wiki-24m")
 
 def measured(project):
     project.suite("Preset", "preset", NAMES, baseline=None)
-    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
-    project.cell("Preset", "llm-25m", 20.0, PRESETS["llm-25m"].experiment)
+    alone = {"reference": None, "reasons": {"reference": "the suite has no baseline"}}
+    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment, **alone)
+    project.cell("Preset", "llm-25m", 20.0, PRESETS["llm-25m"].experiment, **alone)
     project.save(commit="d" * 40, date=2_000)
 
 
@@ -27,25 +28,24 @@ def test_there_are_no_effects_and_no_remarks_about_it(sweep):
     measured(sweep)
     rows = [r for r in export(sweep.root).rows if r["suite"] == "Preset"]
     assert [row["status"] for row in rows] == ["ok", "ok"]
-    assert all(row["effect"] is None and row["above_noise"] is None for row in rows)
-    assert not any("baseline" in (row["reason"] or "") for row in rows)
-    assert rows[0]["step_s_low"] < 2.0 < rows[0]["step_s_high"]
+    assert all(row["effect"] is None and row["verdict"] is None for row in rows)
+    assert not any(row["reason"] for row in rows)
 
 
-def test_others_still_miss_theirs(project):
+def test_others_still_say_why_they_have_none(project):
     project.suite("Preset", "preset", NAMES, baseline="abc")
-    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment)
+    project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment, reference=None)
     project.save()
     rows = export(project.root).rows
-    assert rows[0]["reason"].endswith("no baseline cell to compare with")
+    assert rows[0]["reason"].startswith("no effect: it was measured without a reference")
 
 
 def test_it_is_not_among_the_ranked_and_has_its_table(sweep):
     measured(sweep)
     export(sweep.root)
     text = text_of(sweep)
-    ranked = re.findall(r"^\| \d \| \[(\w+)\]", text, re.MULTILINE)
-    assert ranked == ["SeqLen", "CoreCount", "AttentionBackend"]
+    ranked = re.findall(r"^\| (?:\d \| )?\[(\w+)\]\(#", text, re.MULTILINE)
+    assert ranked == ["CoreCount", "AttentionBackend", "SeqLen"]
     assert "### Preset" in text
 
 

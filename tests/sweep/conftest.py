@@ -86,7 +86,7 @@ class Trial:
         )
 
     def run(self, *words: str) -> tuple[int, str]:
-        process = self.start("run", "--offline", "--rounds", "1", *words)
+        process = self.start("run", "--offline", "--passes", "1", *words)
         out, _ = process.communicate(timeout=300)
         return process.returncode, out
 

@@ -48,7 +48,7 @@ def test_each_that_is_kept_runs_the_same_work_where_it_ran(suites):
         kept += 1
         (now,) = [c for c in suites[entry["now"]].cells if c.values == (*cell["now"],)]
         where = entry["now"], now.name
-        assert now.experiment == experiment, where
+        assert now.experiment.identity == experiment.identity, where  # budgets are others now
         why_not = placement.why_not(experiment, stacks.of(experiment))
         assert (now.why_not is None) == (why_not is None), where
         assert (now.baseline == now.name) == cell.get("baseline", False), where
@@ -59,7 +59,8 @@ def test_each_that_is_not_is_gone_and_its_suite_says_why(suites):
     for entry, cell, experiment in before():
         if cell["now"] is None:
             assert entry["dropped"].strip()
-            assert experiment not in [c.experiment for c in suites[entry["now"]].cells]
+            cells = suites[entry["now"]].cells
+            assert experiment.identity not in [c.experiment.identity for c in cells]
 
 
 def on_two_cpus(cell):

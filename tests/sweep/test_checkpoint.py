@@ -11,7 +11,7 @@ def stopped(tmp_path):
     path = tmp_path / "sweep.json"
     state = Checkpoint.open(path, WANTED, fresh=False)
     state.save()
-    state.after("SeqLen")
+    state.after(["SeqLen"])
     return path
 
 
@@ -19,6 +19,12 @@ def test_a_stopped_sweep_goes_on(stopped):
     state = Checkpoint.open(stopped, WANTED, fresh=False)
     assert state.done == ("SeqLen",)
     assert state.session == Checkpoint.open(stopped, WANTED, fresh=False).session
+
+
+def test_it_goes_on_in_its_pass(stopped):
+    Checkpoint.open(stopped, WANTED, fresh=False).next_pass().after(["Width"])
+    state = Checkpoint.open(stopped, WANTED, fresh=False)
+    assert (state.number, state.done) == (2, ("Width",))
 
 
 def test_a_finished_one_another_one_and_a_fresh_one_start_over(stopped):

@@ -9,7 +9,7 @@ pytest.importorskip("asv")
 
 from cputrain.errors import RunError
 from cputrain.run import stacks
-from cputrain.sweep import asvenv, environments, plan
+from cputrain.sweep import asvenv, choice, environments, plan
 
 pytestmark = pytest.mark.tools
 
@@ -40,7 +40,7 @@ def both(trial):
     status, out = trial.run()
     assert status == 0, out
     assert "--ipex adds 1 cell in an environment" in out or stacks.why_no_ipex() is not None
-    assert "1 suite, 1 cell, 1 fresh worker," in out
+    assert "1 suite, 1 cell, about" in out
     assert not (trial.output / "Both" / "ipex").exists()
     path = trial.output / "Both" / "ipex" / "run.json"
     path.parent.mkdir()
@@ -76,19 +76,19 @@ def test_where_it_cannot_be_built_the_others_run_and_it_goes_on_there(both):
     assert (state["done"], state["finished"]) == (["Both"], False)
 
     status, out = both.run("--ipex")
-    assert status == 1 and "1 of 2 suites are done" in out
+    assert status == 1 and "going on where the last run stopped" in out
     assert len(both.record("Both/torch")["workers"]) == 2
 
 
 def test_the_disk_is_looked_at_first():
-    suites = plan.only_ipex(plan.discover(), ["Ipex"], False)
+    suites = choice.only_ipex(plan.discover(), ["Ipex"], False)
     if not any(cell.why_not is None for planned in suites for cell in planned.cells):
         pytest.skip("IPEX cannot be on this machine")
     environments.require_free(1.6, free_bytes=3 * 10**9)
     with pytest.raises(RunError, match=r"needs 7.6 GB, .* while it is built, and 3.0 GB are free"):
         environments.require_free(7.6, free_bytes=3 * 10**9)
-    said = environments.offer(suites, "full", "nobody", free_bytes=3 * 10**9)
-    if "that is built" not in said:
-        assert said.endswith("CUDA builds of torch; 3.0 GB are free")
+    line = environments.offer(suites, "full", "nobody", free_bytes=3 * 10**9)
+    if "that is built" not in line:
+        assert line.endswith("CUDA builds of torch; 3.0 GB are free")
         assert "GB are" not in environments.offer(suites, "full", "nobody", free_bytes=10**12)
     assert environments.offer([], "full", "nobody") == ""

@@ -10,7 +10,9 @@ from cputrain.errors import UsageError
 from cputrain.run import stacks
 from cputrain.run.session import Session
 from cputrain.sweep import checkpoint, plan
+from cputrain.sweep.calls import Call
 from cputrain.sweep.checkpoint import Checkpoint
+from cputrain.sweep.choice import choose, only_ipex
 
 ALL = plan.discover()
 IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
@@ -22,40 +24,42 @@ def named(suites):
 
 
 def test_without_the_flag_ipex_s_cells_are_no_part_of_any_pattern():
-    chosen = plan.choose(ALL, None, quick=False)
+    chosen = choose(ALL, None, quick=False)
     assert {planned.stack for planned in chosen} == {stacks.MAIN}
-    assert all("ipex" not in planned.pattern().lower() for planned in chosen)
-    assert named(plan.choose(ALL, [r"\.Framework\."], quick=False)) == {
+    assert all("ipex" not in Call((planned,)).pattern().lower() for planned in chosen)
+    assert named(choose(ALL, [r"\.Framework\."], quick=False)) == {
         "Framework": ["torch", "jax", "numpy", "native"]
     }
 
 
 def test_with_it_a_suite_comes_once_for_each_environment():
-    chosen = plan.choose(ALL, None, quick=False, ipex=True)
+    chosen = choose(ALL, None, quick=False, ipex=True)
     also = {p.name: [cell.name for cell in p.cells] for p in chosen if p.stack == stacks.IPEX}
     assert also == IPEX_CELLS
-    assert [p for p in chosen if p.stack == stacks.MAIN] == plan.choose(ALL, None, quick=False)
+    assert [p for p in chosen if p.stack == stacks.MAIN] == choose(ALL, None, quick=False)
     assert len({planned.key for planned in chosen}) == len(chosen)
-    (one,) = [p for p in chosen if p.key == "Framework on ipex"]
-    assert re.fullmatch(one.pattern(), "framework.Framework.time_train_steps('ipex')")
-    assert not re.fullmatch(one.pattern(), "framework.Framework.time_train_steps('torch')")
+    (planned,) = [p for p in chosen if p.key == "Framework on ipex"]
+    assert re.fullmatch(Call((planned,)).pattern(), "framework.Framework.time_train_steps('ipex')")
+    assert not re.fullmatch(
+        Call((planned,)).pattern(), "framework.Framework.time_train_steps('torch')"
+    )
     order = [planned.name for planned in chosen]
     assert order.index("Framework") + 1 == len(order) - order[::-1].index("Framework") - 1
 
 
 def test_only_ipex_takes_the_flag():
     assert cli.parse(["--ipex"]).ipex and not cli.parse([]).ipex
-    assert named(plan.choose(ALL, ["Ipex"], quick=False, ipex=True)) == {
+    assert named(choose(ALL, ["Ipex"], quick=False, ipex=True)) == {
         "IpexKernels on ipex": IPEX_CELLS["IpexKernels"]
     }
     with pytest.raises(UsageError, match="'Ipex' matches cells of IPEX's environment only: add"):
-        plan.choose(ALL, ["Ipex"], quick=False)
+        choose(ALL, ["Ipex"], quick=False)
     with pytest.raises(UsageError, match="no suite matches 'Nonesuch'"):
-        plan.choose(ALL, ["Nonesuch"], quick=False, ipex=True)
-    assert named(plan.only_ipex(ALL, ["SeqLen", "Larger"], False)) == {
+        choose(ALL, ["Nonesuch"], quick=False, ipex=True)
+    assert named(only_ipex(ALL, ["SeqLen", "Larger"], False)) == {
         "FrameworkLarger on ipex": ["ipex"]
     }
-    assert plan.only_ipex(ALL, ["SeqLen"], False) == plan.only_ipex(ALL, ["Nonesuch"], False) == []
+    assert only_ipex(ALL, ["SeqLen"], False) == only_ipex(ALL, ["Nonesuch"], False) == []
 
 
 def runnable(planned):
@@ -65,9 +69,9 @@ def runnable(planned):
 
 def test_quick_takes_ends_and_middle_of_what_runs():
     suites = [runnable(planned) for planned in ALL if planned.name in IPEX_CELLS]
-    without = named(plan.choose(suites, None, quick=True))
+    without = named(choose(suites, ["."], quick=True))
     assert without["Framework"] == ["torch", "numpy", "native"]
-    both = named(plan.choose(suites, None, quick=True, ipex=True))
+    both = named(choose(suites, ["."], quick=True, ipex=True))
     assert (both["Framework"], both["Framework on ipex"]) == (["torch", "numpy"], ["ipex"])
     assert both["IpexKernels on ipex"] == ["fp32", "bf16", "bf16_auto"]
 
@@ -83,13 +87,13 @@ def test_a_stopped_sweep_goes_on_environment_by_environment(tmp_path):
     session = Session.from_env({})
 
     def wanted(ipex):
-        suites = plan.choose(ALL, ["Framework"], False, ipex)
-        return checkpoint.wanted(session, None, None, suites)
+        suites = choose(ALL, ["Framework"], False, ipex)
+        return checkpoint.wanted(session, None, suites)
 
     path = tmp_path / "sweep.json"
-    state = Checkpoint.open(path, wanted(True), fresh=False).after("Framework")
+    state = Checkpoint.open(path, wanted(True), fresh=False).after(["Framework"])
     assert Checkpoint.open(path, wanted(True), fresh=False).done == ("Framework",)
-    state = state.after("Framework on ipex")
+    state = state.after(["Framework on ipex"])
     assert Checkpoint.open(path, wanted(True), fresh=False).done == (
         "Framework",
         "Framework on ipex",
@@ -98,8 +102,8 @@ def test_a_stopped_sweep_goes_on_environment_by_environment(tmp_path):
 
 
 def test_the_list_says_what_the_flag_adds():
-    said = listing.lines(ALL)
-    (at,) = [i for i, line in enumerate(said) if line.startswith("  IpexKernels ")]
-    assert said[at + 1].startswith(("    with --ipex: fp32, fp32_auto", "    nothing runs here"))
+    lines = listing.lines(ALL)
+    (at,) = [i for i, line in enumerate(lines) if line.startswith("  IpexKernels ")]
+    assert lines[at + 1].startswith(("    with --ipex: fp32, fp32_auto", "    nothing runs here"))
     if stacks.why_no_ipex() is None:
-        assert "    with --ipex: ipex" in said and "run with --ipex only" in said[-1]
+        assert "    with --ipex: ipex" in lines and "run with --ipex only" in lines[-1]

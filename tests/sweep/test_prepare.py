@@ -53,13 +53,13 @@ def test_what_is_known_is_not_measured_again(own_root):
     rates = {str(one.threads): 9e10 for one in prepare.tasks(cells(ONE), cores)}
     known = {field: rates for kind, field in measurements.FIELDS.items() if kind != "int8"}
     path.write_text(json.dumps(known))
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
+    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
     with pytest.raises(OSError, match="nowhere"):
-        prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress(1))
+        prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress())
     path.write_text(json.dumps({**known, peak.FIELDS["int8"]: rates}))
-    prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress(1))
+    prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress())
     with pytest.raises(OSError, match="nowhere"):
-        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1), again=True)
+        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(), again=True)
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -74,7 +74,7 @@ def test_what_is_missing_is_measured_first(own_root, monkeypatch, again):
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
     rates = {str(n): 9e10 for n in range(1, 4097)}
     measurements.merge(path, {"torch": "t", **dict.fromkeys(peak.FIELDS.values(), rates)})
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1), again=again)
+    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(), again=again)
     ((module, _, seconds, *tasks),) = asked
     assert module == "cputrain.machine.measure"
     assert float(seconds) == (prepare.AGAIN_S if again else prepare.FIRST_S)
@@ -92,11 +92,11 @@ def test_a_trial_run_may_measure_less(own_root, monkeypatch):
 
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
     monkeypatch.setenv(environ.MEASURE_S, "0.5")
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
+    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
     assert asked[0][1:3] == ["--seconds", "0.5"]
     monkeypatch.setenv(environ.MEASURE_S, "soon")
     with pytest.raises(UsageError, match="'soon': not a number"):
-        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(1))
+        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
 
 
 class Machine:

@@ -30,7 +30,7 @@ class Chosen(suite.Suite):
     def vary(self, base, value):
         return base.but(governor=value)
 '''
-WORDS = ("run", "--offline", "--rounds", "1", "--bench", "Chosen")
+WORDS = ("run", "--offline", "--passes", "1", "--bench", "Chosen")
 CPUS = sorted(os.sched_getaffinity(0))
 
 

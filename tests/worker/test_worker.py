@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import lease_here
 import pytest
 from settled import settled
 
@@ -69,13 +70,13 @@ def test_the_first_loss_is_that_of_the_initial_weights(own_root):
         assert kept == pytest.approx(losses[start : start + 4], rel=1e-2)
 
 
-def test_a_thread_count_not_in_force_is_a_failed_cell(own_root, monkeypatch):
+def test_a_thread_count_not_in_force_is_a_failed_cell(own_root, here, monkeypatch):
     honest = launch.environment
 
     def lying(experiment, placement):
         return honest(experiment, placement) | {"OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"}
 
-    monkeypatch.setattr(launch, "environment", lying)
+    lease_here.lie(monkeypatch, lying)
     with pytest.raises(CellFailed, match=r"get_num_threads\(\): asked for 1, found"):
         run(SMALL.but(threads=1))
     record = json.loads((own_root / "output/here/Trial/x/run.json").read_text())["workers"][-1]
@@ -107,7 +108,7 @@ def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, mo
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, monkeypatch):
+def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, here, monkeypatch):
     monkeypatch.setattr(launch, "COMPILED", own_root / "compiled")
     compiled = SMALL.but(compile="inductor", n_layer=1, samples=1)
     first, _ = run(compiled)

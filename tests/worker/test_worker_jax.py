@@ -1,5 +1,6 @@
 """Real workers on JAX: each setting is in force there, and a launcher that lies is found."""
 
+import lease_here
 import pytest
 from settled import settled
 
@@ -27,7 +28,7 @@ def lie(monkeypatch, **changed):
         env = honest(experiment, placed) | changed
         return {name: value for name, value in env.items() if value is not None}
 
-    monkeypatch.setattr(launch, "environment", lying)
+    lease_here.lie(monkeypatch, lying)
 
 
 def test_one_thread_and_a_cap_are_in_force(own_root):
@@ -40,20 +41,20 @@ def test_one_thread_and_a_cap_are_in_force(own_root):
     assert found["instructions above baseline in the code of XLA"].startswith("0 of ")
 
 
-def test_a_worker_without_the_flags_is_found(own_root, monkeypatch):
+def test_a_worker_without_the_flags_is_found(own_root, here, monkeypatch):
     """XLA's own loops heed the engine's options, which say so too; YNNPACK the flags alone."""
     lie(monkeypatch, XLA_FLAGS=None)
     with pytest.raises(CellFailed, match="calls of several operations: asked for 0, found"):
         run(SMALL.but(fusion=False))
 
 
-def test_a_worker_with_more_threads_is_found(own_root, monkeypatch):
+def test_a_worker_with_more_threads_is_found(own_root, here, monkeypatch):
     lie(monkeypatch, NPROC="3")
     with pytest.raises(CellFailed, match="threads of XLA's pool: asked for 1, found 3"):
         run(SMALL.but(threads=1))
 
 
-def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, monkeypatch):
+def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, here, monkeypatch):
     monkeypatch.setattr(placement, "COMPILED", own_root / "compiled")
     warm = run(SMALL.but(steps=1, jit_state="warm"))
     assert warm["evidence"]["program"] == {"name": "step", "compiled": 1, "hits": 1, "misses": 0}

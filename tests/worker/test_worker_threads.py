@@ -2,6 +2,7 @@
 
 import os
 
+import lease_here
 import pytest
 
 pytest.importorskip("torch")
@@ -66,13 +67,13 @@ def test_torch_s_own_count_goes_before_openmp_s_and_inter_op_threads_do_nothing(
 
 
 @TWO
-def test_a_launcher_that_forgets_the_places_is_found(own_root, monkeypatch):
+def test_a_launcher_that_forgets_the_places_is_found(own_root, here, monkeypatch):
     honest = launch.environment
 
     def forgetful(experiment, placed):
         env = honest(experiment, placed)
         return {name: env[name] for name in env.keys() - {"OMP_PROC_BIND", "OMP_PLACES"}}
 
-    monkeypatch.setattr(launch, "environment", forgetful)
+    lease_here.lie(monkeypatch, forgetful)
     with pytest.raises(CellFailed, match="OpenMP's binding: asked for close, found false"):
         run(SMALL.but(threads=1, pinning="explicit"), samples=1)

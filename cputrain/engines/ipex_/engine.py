@@ -76,9 +76,9 @@ class IpexEngine(TorchEngine):
 
     def readings(self) -> dict[str, Any]:
         """As torch reports them, and IPEX of itself."""
-        said, own = super().readings(), packing.readings()
+        readings, own = super().readings(), packing.readings()
         levels = {"ipex": own["isa"], "ipex_onednn": own["onednn_isa"]}
-        return said | {"ipex": own, "instruction_sets": said["instruction_sets"] | levels}
+        return readings | {"ipex": own, "instruction_sets": readings["instruction_sets"] | levels}
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """As torch's, and "ipex": its packed layers and its readings."""

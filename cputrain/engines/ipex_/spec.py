@@ -57,9 +57,9 @@ class IpexSpec(Spec):
         needed = " or ".join(", ".join(flags) for flags in BF16)
         return f"IPEX multiplies bf16 with {needed}, and this CPU has neither"
 
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """As torch."""
-        return TORCH.threads(asked, readings)
+        return TORCH.threads(expected, readings)
 
     def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
         """See `executed`."""

@@ -61,7 +61,7 @@ def look(compiled: jax.stages.Compiled) -> dict[str, Any]:
     module = parse(compiled.as_text())
     multiplied, name = products(module), module.name.removeprefix("jit_")
     return {
-        "ops": dict(Counter(one.opcode for one in _running(module))),
+        "ops": dict(Counter(instruction.opcode for instruction in _running(module))),
         **_loops(module),
         "products": dict(Counter(product.library for product in multiplied)),
         "numbers": dict(Counter(product.numbers for product in multiplied)),
@@ -76,21 +76,21 @@ def look(compiled: jax.stages.Compiled) -> dict[str, Any]:
 
 def _running(module: Module) -> list[Instruction]:
     return [
-        one
+        instruction
         for computation in module.executed()
-        for one in computation.instructions.values()
-        if one.opcode not in NO_WORK
+        for instruction in computation.instructions.values()
+        if instruction.opcode not in NO_WORK
     ]
 
 
 def _loops(module: Module) -> dict[str, int]:
     counts = {"loops": 0, "loops_of_several": 0, "calls_of_several": 0}
-    for one in _running(module):
-        if one.opcode != "fusion":
+    for instruction in _running(module):
+        if instruction.opcode != "fusion":
             continue
-        inside = module.computations[one.called[0]].instructions.values()
+        inside = module.computations[instruction.called[0]].instructions.values()
         several = sum(inner.opcode not in NO_WORK for inner in inside) > 1
-        if library(one) == "xla":
+        if library(instruction) == "xla":
             counts["loops"] += 1
             counts["loops_of_several"] += several
         else:
@@ -101,21 +101,24 @@ def _loops(module: Module) -> dict[str, int]:
 def _working(module: Module) -> list[Instruction]:
     """Fused ones too, which are in no running computation."""
     return [
-        one
+        instruction
         for computation in module.computations.values()
-        for one in computation.instructions.values()
-        if one.opcode not in NO_WORK
+        for instruction in computation.instructions.values()
+        if instruction.opcode not in NO_WORK
     ]
 
 
 def _fused_attention(module: Module) -> int:
-    return sum(any(mark in one.op_name for mark in FUSED_ATTENTION) for one in _working(module))
+    return sum(
+        any(mark in instruction.op_name for mark in FUSED_ATTENTION)
+        for instruction in _working(module)
+    )
 
 
 def _random(module: Module) -> int:
     return sum(
-        one.opcode.startswith("rng") or RANDOM.search(one.op_name) is not None
-        for one in _working(module)
+        instruction.opcode.startswith("rng") or RANDOM.search(instruction.op_name) is not None
+        for instruction in _working(module)
     )
 
 

@@ -42,10 +42,10 @@ def fusion(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
 
 def attention(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """jax.nn.dot_product_attention, or nothing of it."""
-    found, name = evidence["fused_attention"], "instructions of jax.nn.dot_product_attention"
+    fused, name = evidence["fused_attention"], "instructions of jax.nn.dot_product_attention"
     if experiment.runtime.attention_backend == "manual":
-        return [same(name, 0, found)]
-    return [Check(name, "> 0", found, found > 0)]
+        return [same(name, 0, fused)]
+    return [Check(name, "> 0", fused, fused > 0)]
 
 
 def numbers(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
@@ -54,11 +54,11 @@ def numbers(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     Where XLA has no product of bf16 it multiplies numbers rounded to bf16 as fp32, which the
     types found tell; gradients of fp32 results may be multiplied by bf16 factors.
     """
-    found = evidence["numbers"]
+    kinds = evidence["numbers"]
     if experiment.training.precision == "fp32":
-        return [same("numbers of matrix products", ["f32"], sorted(found))]
-    right = bool(found) and all("bf16" in kind for kind in found)
-    return [Check("numbers of matrix products", "bf16 in each", sorted(found), right)]
+        return [same("numbers of matrix products", ["f32"], sorted(kinds))]
+    right = bool(kinds) and all("bf16" in kind for kind in kinds)
+    return [Check("numbers of matrix products", "bf16 in each", sorted(kinds), right)]
 
 
 def memory(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
@@ -69,29 +69,29 @@ def memory(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """
     whole = evidence["program"]["name"] == "step"
     states = STATES[experiment.training.optimizer] if whole else 0
-    asked = n_params(experiment) * (1 + states)
-    found, fresh = evidence["donated"], evidence["not_donated"]
+    least = n_params(experiment) * (1 + states)
+    donated, fresh = evidence["donated"], evidence["not_donated"]
     return [
-        Check("numbers updated in place", f">= {asked}", found, found >= asked),
+        Check("numbers updated in place", f">= {least}", donated, donated >= least),
         same("results in new memory", [], fresh),
     ]
 
 
 def again(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """Products that jax.checkpoint computes again: some of every layer, or none."""
-    found, name = evidence["computed_again"], "products computed again"
+    repeated, name = evidence["computed_again"], "products computed again"
     if not experiment.training.activation_checkpointing:
-        return [same(name, 0, found)]
-    asked = experiment.model.n_layer
-    return [Check(name, f">= {asked}", found, found >= asked)]
+        return [same(name, 0, repeated)]
+    least = experiment.model.n_layer
+    return [Check(name, f">= {least}", repeated, repeated >= least)]
 
 
 def dropout(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """Operations of the generator of random numbers: some with dropout, else none."""
-    found, name = evidence["random"], "operations of the random generator"
+    operations, name = evidence["random"], "operations of the random generator"
     if not experiment.model.dropout:
-        return [same(name, 0, found)]
-    return [Check(name, "> 0", found, found > 0)]
+        return [same(name, 0, operations)]
+    return [Check(name, "> 0", operations, operations > 0)]
 
 
 def instructions(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
@@ -117,5 +117,5 @@ def program(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     hits, misses, state = step["hits"], step["misses"], experiment.runtime.jit_state
     checks = [same("compilations of the step", 1, step["compiled"])]
     where, anew = "step from the cache of compiled code", "step compiled although there is a cache"
-    asked = {"steady": (0, 0), "cold": (0, 1), "warm": (1, 0)}[state]
-    return [*checks, same(where, asked[0], hits), same(anew, asked[1], misses)]
+    expected = {"steady": (0, 0), "cold": (0, 1), "warm": (1, 0)}[state]
+    return [*checks, same(where, expected[0], hits), same(anew, expected[1], misses)]

@@ -79,9 +79,9 @@ class Module:
                 continue
             seen.add(name)
             yield self.computations[name]
-            for one in self.computations[name].instructions.values():
-                if one.opcode in RUNS:
-                    waiting += one.called
+            for instruction in self.computations[name].instructions.values():
+                if instruction.opcode in RUNS:
+                    waiting += instruction.called
 
     def outputs(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Type of numbers and dimensions of each result."""

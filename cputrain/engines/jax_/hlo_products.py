@@ -41,8 +41,8 @@ class _Place:
 def products(module: Module) -> list[Product]:
     """Every product of the program; one in a loop's body counts once."""
     return [
-        Product(name, _of_factors(module, place, one), one.op_name)
-        for place, one, name in _dots(module)
+        Product(name, _of_factors(module, place, instruction), instruction.op_name)
+        for place, instruction, name in _dots(module)
     ]
 
 
@@ -55,16 +55,18 @@ def library(fusion: Instruction) -> str:
 def _dots(module: Module) -> Iterator[tuple[_Place, Instruction, str]]:
     for computation in module.executed():
         place = _Place(computation)
-        for one in computation.instructions.values():
-            if one.opcode == "dot":
-                yield place, one, "xla"
-            elif one.opcode == "custom-call" and "__onednn$matmul" in one.attributes:
-                yield place, one, "onednn"
-            elif one.opcode == "fusion":
-                inner = _Place(module.computations[one.called[0]], one, place)
+        for instruction in computation.instructions.values():
+            if instruction.opcode == "dot":
+                yield place, instruction, "xla"
+            elif (
+                instruction.opcode == "custom-call" and "__onednn$matmul" in instruction.attributes
+            ):
+                yield place, instruction, "onednn"
+            elif instruction.opcode == "fusion":
+                inner = _Place(module.computations[instruction.called[0]], instruction, place)
                 for dot in inner.computation.instructions.values():
                     if dot.opcode == "dot":
-                        yield inner, dot, library(one)
+                        yield inner, dot, library(instruction)
 
 
 def _of_factors(module: Module, place: _Place, product: Instruction) -> str:
@@ -78,20 +80,20 @@ def _of_factors(module: Module, place: _Place, product: Instruction) -> str:
 
 def _original(module: Module, place: _Place, name: str) -> str:
     """The type that the numbers `name` had before they were only moved and made f32."""
-    one = place.computation.instructions[name]
-    if one.numbers != "f32":
-        return one.numbers
-    if one.opcode in UNCHANGED:
-        return _original(module, place, one.operands[0])
-    if one.opcode == "parameter" and place.caller is not None and place.outer is not None:
+    instruction = place.computation.instructions[name]
+    if instruction.numbers != "f32":
+        return instruction.numbers
+    if instruction.opcode in UNCHANGED:
+        return _original(module, place, instruction.operands[0])
+    if instruction.opcode == "parameter" and place.caller is not None and place.outer is not None:
         number = place.computation.parameter(name)
         return _original(module, place.outer, place.caller.operands[number])
-    if one.opcode == "fusion":
-        inner = _Place(module.computations[one.called[0]], one, place)
+    if instruction.opcode == "fusion":
+        inner = _Place(module.computations[instruction.called[0]], instruction, place)
         return _original(module, inner, inner.computation.root)
-    if one.opcode == "get-tuple-element":
-        return _of_tuple(module, place, one)
-    return one.numbers
+    if instruction.opcode == "get-tuple-element":
+        return _of_tuple(module, place, instruction)
+    return instruction.numbers
 
 
 def _of_tuple(module: Module, place: _Place, part: Instruction) -> str:

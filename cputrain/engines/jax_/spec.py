@@ -12,7 +12,7 @@ from cputrain.engines.specs import Spec
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
 from cputrain.knobs.general import together_with
-from cputrain.knobs.inforce import Check, busy_pool, same
+from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.instructions import Instructions
 from cputrain.knobs.omp_runtime import OmpRuntime
 from cputrain.machine import threads
@@ -57,22 +57,13 @@ class JaxSpec(Spec):
         """XLA leaves out whatever no result needs."""
         return name.endswith("mlp.proj.weight")
 
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """The threads of XLA's pool."""
-        return [same("threads of XLA's pool", asked, readings.get("pool_threads"))]
+        return [same("threads of XLA's pool", expected, readings.get("pool_threads"))]
 
-    def busy(
-        self,
-        asked: int,
-        before: dict[int, int],
-        after: dict[int, int],
-        wall_s: float,
-        *,
-        exactly: bool,
-    ) -> Check:
-        """Its pool works in turns with the thread that starts it."""
-        pool = threads.named(threads.XLA_POOL)
-        return busy_pool(asked, before, after, pool, wall_s, exactly=exactly)
+    def pool(self) -> list[int]:
+        """XLA's."""
+        return threads.named(threads.XLA_POOL)
 
     def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
         """See `executed`."""

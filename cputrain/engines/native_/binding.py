@@ -98,10 +98,10 @@ class Functions:
             native_function = function(library, f"native_{name}")
             native_function.restype, native_function.argtypes = result, arguments
             self._by_name[name] = native_function
-        self.constants = self._told()
+        self.constants = self._read_constants()
         self._check()
 
-    def _told(self) -> dict[str, int]:
+    def _read_constants(self) -> dict[str, int]:
         constants: dict[str, int] = {}
         value = LONG()
         while (name := self.constant(len(constants), value)) is not None:

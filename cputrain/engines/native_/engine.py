@@ -12,7 +12,8 @@ from numpy import ndarray
 
 from cputrain import __version__
 from cputrain.data.batches import IGNORE
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, copy_weights
+from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.batch import check
 from cputrain.engines.native_ import about, library_build
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cputrain.engines import Weights
 
 
-class NativeEngine:
+class NativeEngine(Accumulating):
     """See `cputrain.engines.Engine`. All arrays are the C library's.
 
     Args:
@@ -78,13 +79,6 @@ class NativeEngine:
         if start != flat.size:
             raise EngineError(f"the native engine has {flat.size} numbers of weights, not {start}")
         return tensors
-
-    def train_step(self, *batches: Batch) -> float:
-        """One optimizer step."""
-        share = 1 / len(batches)
-        loss = sum(self.accumulate(batch, share) for batch in batches) * share
-        self.update()
-        return loss
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients of several batches add up."""
@@ -144,10 +138,7 @@ class NativeEngine:
 
     def load_weights(self, weights: Weights) -> None:
         """Copy `weights` in place."""
-        mine = self._tensors("weights")
-        check_weights({name: array.shape for name, array in mine.items()}, weights)
-        for name, array in mine.items():
-            array[...] = weights[name]
+        copy_weights(self._tensors("weights"), weights)
 
     @property
     def steps_done(self) -> int:

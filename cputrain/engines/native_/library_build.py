@@ -23,7 +23,7 @@ from cputrain import atomic, engines, paths
 from cputrain.engines import EngineError
 from cputrain.engines.native_ import words
 from cputrain.experiment import Experiment
-from cputrain.machine import compilers, cpu, libraries, reading
+from cputrain.machine import compilers, cpu, library_search, reading
 
 SOURCES = Path(engines.__file__).with_name("native_") / "src"
 NAME = "libcputrain_native"
@@ -54,8 +54,8 @@ def library(experiment: Experiment, sources: Path | None = None) -> Path:
             if not path.exists():  # somebody else was faster
                 _make(experiment, sources, path)
     except OSError as error:
-        what = error.strerror or str(error)
-        raise EngineError(f"the native engine cannot be built in {folder()}: {what}") from error
+        reason = error.strerror or str(error)
+        raise EngineError(f"the native engine cannot be built in {folder()}: {reason}") from error
     return path
 
 
@@ -120,7 +120,7 @@ def _built(
     try:
         if cc == "clang":
             compilers.link_to_intel(aside)
-    except libraries.Missing as missing:
+    except library_search.Missing as missing:
         raise EngineError(str(missing)) from missing
     objects = [f"{source.stem}.o" for source in sources]
     commands = [
@@ -128,21 +128,21 @@ def _built(
         for source, target in zip(sources, objects, strict=True)
     ]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = list(pool.map(lambda command: _run(command, aside), commands))
+        outputs = list(pool.map(lambda command: _run(command, aside), commands))
     link = [cc, *words.linking(experiment), *objects, *words.LIBRARIES, "-o", name]
-    said.append(_run(link, aside))
+    outputs.append(_run(link, aside))
     return {
         "compiler": compilers.version(cc),
         "commands": [*commands, link],
-        "output": [text for text in said if text],
+        "output": [text for text in outputs if text],
         "seconds": round(time.monotonic() - start, 3),
     }
 
 
 def _run(command: Sequence[str], aside: Path) -> str:
     """What a compiler said. Raises EngineError where it refuses."""
-    ok, said = compilers.run(command, aside)
+    ok, output = compilers.run(command, aside)
     if not ok:
-        what = compilers.first_error(said)
-        raise EngineError(f"{command[0]} cannot build the native engine: {what}")
-    return said
+        error = compilers.first_error(output)
+        raise EngineError(f"{command[0]} cannot build the native engine: {error}")
+    return output

@@ -74,11 +74,11 @@ class NativeSpec(Spec):
         """Compile it."""
         library_build.library(experiment)
 
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """OpenMP's count, and the team that a parallel region really has."""
         return [
-            same("omp_get_max_threads()", asked, readings.get("openmp_threads")),
-            same("threads of a parallel region", asked, readings.get("openmp_team")),
+            same("omp_get_max_threads()", expected, readings.get("openmp_threads")),
+            same("threads of a parallel region", expected, readings.get("openmp_team")),
         ]
 
     def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:

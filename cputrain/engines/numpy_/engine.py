@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, copy_weights
+from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.numpy_ import products
 from cputrain.engines.numpy_.adamw import AdamW
 from cputrain.engines.numpy_.gpt import NumpyGpt
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cputrain.engines import Weights
 
 
-class NumpyEngine:
+class NumpyEngine(Accumulating):
     """See `cputrain.engines.Engine`. The rest than matrix products runs on one thread.
 
     Args:
@@ -39,13 +40,6 @@ class NumpyEngine:
         self.load_weights(weights)
         self._optimizer = AdamW(self._gpt.flat_weights, experiment.training)
         self._sum: ndarray | None = None
-
-    def train_step(self, *batches: Batch) -> float:
-        """One optimizer step."""
-        share = 1 / len(batches)
-        loss = sum(self.accumulate(batch, share) for batch in batches) * share
-        self.update()
-        return loss
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients of several batches add up."""
@@ -91,10 +85,7 @@ class NumpyEngine:
 
     def load_weights(self, weights: Weights) -> None:
         """Copy `weights` in place."""
-        mine = self._gpt.weights
-        check_weights({name: array.shape for name, array in mine.items()}, weights)
-        for name, array in mine.items():
-            array[...] = weights[name]
+        copy_weights(self._gpt.weights, weights)
 
     @property
     def steps_done(self) -> int:

@@ -128,18 +128,18 @@ def described(multiply: Multiply, pools: list[dict[str, Any]]) -> dict[str, Any]
     """
     if not isinstance(multiply, Products):
         built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-        mine = [pool for pool in pools if pool["user_api"] == "blas"]
+        matching = [pool for pool in pools if pool["user_api"] == "blas"]
         blas = {"name": built.get("name"), "version": built.get("version")}
-        path = mine[0]["filepath"] if len(mine) == 1 else None
-        return blas | {"path": path, **_threads(mine)}
+        path = matching[0]["filepath"] if len(matching) == 1 else None
+        return blas | {"path": path, **_threads(matching)}
     library = multiply.library
     # oneDNN has no threads of its own: OpenMP's are the ones that it works with.
     kind = "openmp" if library.name == "onednn" else "blas"
-    mine = [pool for pool in pools if pool["user_api"] == kind]
+    matching = [pool for pool in pools if pool["user_api"] == kind]
     if kind == "blas":
-        mine = [pool for pool in mine if os.path.realpath(pool["filepath"]) == library.path]
+        matching = [pool for pool in matching if os.path.realpath(pool["filepath"]) == library.path]
     about = {"name": library.name, "version": library.version(), "path": library.path}
-    return about | _threads(mine)
+    return about | _threads(matching)
 
 
 def _threads(pools: list[dict[str, Any]]) -> dict[str, Any]:

@@ -36,13 +36,13 @@ class NumpySpec(Spec):
         used += pair_numbers(experiment)
         return (model.n_layer * block_numbers(experiment) + used) * FLOAT
 
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """The threads of the library that multiplies."""
         pools, blas = readings.get("threadpools") or [], readings.get("blas") or {}
         counts = [pool["num_threads"] for pool in pools if pool.get("user_api") == "blas"]
         if blas.get("path"):  # of several that are loaded, this one multiplies
             counts = [blas["threads"]]
-        return [Check("BLAS threads", asked, counts, bool(counts) and set(counts) == {asked})]
+        return [Check("BLAS threads", expected, counts, bool(counts) and set(counts) == {expected})]
 
     def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
         """See `executed`."""

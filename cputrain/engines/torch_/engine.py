@@ -11,6 +11,7 @@ import torch
 import torch._dynamo  # the optimizer would import it when it is built: a second of its own
 
 from cputrain.engines import EngineError, check_weights
+from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
 from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from cputrain.engines import Weights
 
 
-class TorchEngine:
+class TorchEngine(Accumulating):
     """See `cputrain.engines.Engine`. Threads are those that the environment gave torch.
+
+    The first step compiles, where that was asked for.
 
     Dropout draws from torch's generator, which is seeded here. Looking (`loss`, `gradients`,
     `evidence`) puts the generator back, so a run is the same however often it is looked at.
@@ -53,13 +56,6 @@ class TorchEngine:
             optimizers.make(experiment, self._trained.values()) if self._passes.trains else None
         )
         self._updates = self._passed = 0
-
-    def train_step(self, *batches: Batch) -> float:
-        """One optimizer step; the first one compiles, where that was asked for."""
-        share = 1 / len(batches)
-        loss = sum(self.accumulate(batch, share) for batch in batches) * share
-        self.update()
-        return loss
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up. With objective = "forward", forward."""

@@ -15,20 +15,20 @@ FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 
 def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     """Everything that torch's `Engine.evidence` can show of this experiment."""
-    found = [
+    results = [
         *of_torch(experiment, evidence),
         *attention(experiment, evidence["ops"]),
         *dropout(experiment, evidence["ops"]),
         *compilation(experiment, evidence),
         *compiled_code(experiment, evidence),
-        *(Check(*one) for one in evidence["precision"]),
+        *(Check(*row) for row in evidence["precision"]),
     ]
     if experiment.training.objective == "forward":
-        return found
-    kernel, asked = evidence["optimizer_kernel"], experiment.runtime.optimizer_kernel
-    found.append(same("optimizer kernel", asked, kernel))
+        return results
+    kernel, expected = evidence["optimizer_kernel"], experiment.runtime.optimizer_kernel
+    results.append(same("optimizer kernel", expected, kernel))
     again = experiment.training.activation_checkpointing
-    return [*found, same("blocks computed again", again, evidence["checkpointed"])]
+    return [*results, same("blocks computed again", again, evidence["checkpointed"])]
 
 
 def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
@@ -41,8 +41,8 @@ def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     fused = sum(n for name, n in ops.items() if name.endswith(FLASH))
     if experiment.runtime.attention_backend == "manual":
         return [same("fused attention kernels", 0, fused)]
-    asked = experiment.model.n_layer
-    return [Check("fused attention kernels", f">= {asked}", fused, fused >= asked)]
+    least = experiment.model.n_layer
+    return [Check("fused attention kernels", f">= {least}", fused, fused >= least)]
 
 
 def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
@@ -57,8 +57,8 @@ def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     if not experiment.model.dropout or experiment.training.objective == "forward":
         return [same("dropout masks", 0, drawn)]
     each = 3 if experiment.model.architecture in WITH_ATTENTION else 1
-    asked = 1 + each * experiment.model.n_layer
-    return [Check("dropout masks", f">= {asked}", drawn, drawn >= asked)]
+    least = 1 + each * experiment.model.n_layer
+    return [Check("dropout masks", f">= {least}", drawn, drawn >= least)]
 
 
 def compiled_code(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:

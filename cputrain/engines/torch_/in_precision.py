@@ -119,10 +119,10 @@ def checks(experiment: Experiment, counted: dict[str, int]) -> list[tuple[str, A
     results.append(("layers left in fp32", 0, left, not left))
     if precision in ROUNDINGS and experiment.runtime.compile == "inductor":
         return results  # it puts roundings into its own loops
-    what = "aten::_int_mm int8" if precision in INT8_PRODUCTS else "aten::round"
+    operation = "aten::_int_mm int8" if precision in INT8_PRODUCTS else "aten::round"
     least, most = (layers * times for times in _times(experiment))
-    done = counted.get(what, 0)
-    return [*results, (what, f"{least} to {most}", done, least <= done <= most)]
+    done = counted.get(operation, 0)
+    return [*results, (operation, f"{least} to {most}", done, least <= done <= most)]
 
 
 def _times(experiment: Experiment) -> tuple[int, int]:

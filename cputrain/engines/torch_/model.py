@@ -103,8 +103,8 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
         """
         for name, given in (("relations", relations), ("node_targets", node_targets)):
             if (given is None) != (self.relation is None):
-                what = "missing" if given is None else "given, though it has no masked nodes"
-                raise EngineError(f"the batch's {name} are {what}: objective = 'masked_node' only")
+                fault = "missing" if given is None else "given, though it has no masked nodes"
+                raise EngineError(f"the batch's {name} are {fault}: objective = 'masked_node' only")
         x, balances = self._states(inputs, relations)
         loss = cross_entropy(
             x if self.mlm is None else self.mlm(x), *self._table(), targets, self.loss_chunk

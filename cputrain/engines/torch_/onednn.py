@@ -28,8 +28,8 @@ def require() -> None:
     if not torch.backends.mkldnn.is_available():
         raise EngineError(f"matmul_backend = 'onednn': torch {torch.__version__} has no oneDNN")
     if not hasattr(torch.ops.mkldnn, OPERATOR):
-        what = f"torch {torch.__version__} has no mkldnn::{OPERATOR}"
-        raise EngineError(f"matmul_backend = 'onednn': {what}")
+        reason = f"torch {torch.__version__} has no mkldnn::{OPERATOR}"
+        raise EngineError(f"matmul_backend = 'onednn': {reason}")
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -37,7 +37,7 @@ class ParallelEngine(TorchEngine):
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        super().__init__(shares.of_one(experiment, self._size), weights)
+        super().__init__(shares.of_rank(experiment, self._size), weights)
         torch.manual_seed(experiment.training.seed + self._rank)
         # The buffers are masks and tables that never change.
         self._ddp: Any = DistributedDataParallel(self._model, forward_sync_buffers=False)
@@ -54,20 +54,20 @@ class ParallelEngine(TorchEngine):
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up, and are averaged."""
-        return super().accumulate(self._mine(batch), share)
+        return super().accumulate(self._rank_rows(batch), share)
 
     def loss(self, batch: Batch) -> float:
         """The loss of this rank's rows, without dropout."""
-        return super().loss(self._mine(batch))
+        return super().loss(self._rank_rows(batch))
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """Gradients by this rank's rows alone."""
-        return super().gradients(self._mine(batch))
+        return super().gradients(self._rank_rows(batch))
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """What this rank's part of a step executed, without the exchange."""
         with self._ddp.no_sync():
-            return super().evidence(self._mine(batch))
+            return super().evidence(self._rank_rows(batch))
 
     def payload_bytes(self) -> int:
         """Bytes of the gradients that each step averages."""
@@ -80,12 +80,12 @@ class ParallelEngine(TorchEngine):
         rounded; all ranks have to ask at once. The first is rounding where the gradients are
         averaged; the second is 0 where all ranks have the same rows. Nothing changes.
         """
-        mine = self._mine(batch)
+        rows = self._rank_rows(batch)
         with self._unchanged():
             with self._ddp.no_sync(), keep_random():  # the same numbers for both
-                self._passes.step(mine)
+                self._passes.step(rows)
             own = self._taken()
-            self._passes.step(mine)
+            self._passes.step(rows)
             averaged = self._taken()
         names = list(own)
         largest = torch.stack([own[name].abs().max().double() for name in names])
@@ -106,5 +106,5 @@ class ParallelEngine(TorchEngine):
         self._forget_gradients()
         return gradients
 
-    def _mine(self, batch: Batch) -> Batch:
+    def _rank_rows(self, batch: Batch) -> Batch:
         return batch.of_rank(self._rank, self._size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from cputrain.engines.specs import Allowed, Spec, joined
@@ -15,6 +16,7 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
 from cputrain.knobs.general import together_with
 from cputrain.knobs.inforce import Check, same
+from cputrain.machine import isa, reading
 from cputrain.model.products import INT8, is_last
 
 SHARED_OUT: Allowed = {
@@ -49,6 +51,7 @@ class TorchSpec(Spec):
     framework_bytes = 360_000_000
     compiler_bytes = {"aot_eager": 80_000_000, "inductor": 130_000_000}
     fuses_attention = True
+    forks = True
     knobs = together_with(
         TorchOmpRuntime(), TorchThreads(), TorchMatmul(), InductorCompiler(), TorchInstructions()
     )
@@ -73,6 +76,14 @@ class TorchSpec(Spec):
             rule = f"each of {processes} processes has {rows} rows of a micro-batch"
             refuse("loss_chunk", chunk, rule)
 
+    def why_not(self, experiment: Experiment, root: Path = reading.ROOT) -> str | None:
+        """oneDNN has no LSTM in bf16 below AVX-512 on x86; torch's own is a loop over tokens."""
+        low = experiment.training.precision in ("bf16", "mixed")
+        if experiment.model.architecture != "lstm" or not low or not isa.is_x86(root):
+            return None
+        reason = isa.why_not("avx512", root)
+        return None if reason is None else f"oneDNN's LSTM in bf16 needs AVX-512: {reason}"
+
     def leaves_out(self, experiment: Experiment, name: str) -> bool:
         """torch.utils.checkpoint stops once it has every tensor that the backward pass asks for.
 
@@ -84,9 +95,9 @@ class TorchSpec(Spec):
             return False
         return is_last(experiment, name)
 
-    def threads(self, asked: int, readings: dict[str, Any]) -> list[Check]:
+    def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """torch's own count, of the threads within an operation."""
-        return [same("torch.get_num_threads()", asked, readings.get("intra_op_threads"))]
+        return [same("torch.get_num_threads()", expected, readings.get("intra_op_threads"))]
 
     def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
         """See `executed`."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import subprocess
-import sys
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.machine import lock
 from cputrain.machine.controls import journal as journals
@@ -19,63 +14,7 @@ from cputrain.machine.controls.control import Control
 from cputrain.machine.controls.files import ControlError, Files, is_allowed
 from cputrain.machine.controls.journal import CONTROLS, Journal, Saved
 from cputrain.machine.controls.leftover import undo
-from cputrain.machine.controls.watchdog import DONE, READY
-
-PATIENCE_S = 10.0
-"""How long the watchdog may take to start, and to end."""
-
-
-class Guard:
-    """The parent's end of the watchdog over `journal`, which is on disk.
-
-    Raises:
-        ControlError: it did not start, so nothing may be changed.
-    """
-
-    def __init__(self, journal: Journal) -> None:
-        self._mine, its = socket.socketpair()
-        program = [sys.executable, "-P", "-S", "-m", "cputrain.machine.controls.watchdog"]
-        try:
-            # Nothing of the parent's but the socket: whoever waits for the end of the parent's
-            # output, or ends its session or its marked processes, shall not meet the watchdog.
-            self.process = subprocess.Popen(
-                [*program, str(journal.path.absolute()), journal.id, journal.root],
-                stdin=its.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={"PYTHONPATH": str(paths.PROJECT), "PYTHONDONTWRITEBYTECODE": "1"},
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ControlError(f"the watchdog could not be started: {error.strerror}") from error
-        finally:
-            its.close()
-        self._mine.settimeout(PATIENCE_S)
-        try:
-            ready = self._mine.recv(1) == READY
-        except OSError:
-            ready = False
-        if not ready:
-            self.process.kill()
-            self.dismiss()
-            raise ControlError("the watchdog did not start, so nothing is changed")
-
-    def is_there(self) -> bool:
-        """Whether it still watches."""
-        return self.process.poll() is None
-
-    def dismiss(self) -> None:
-        """Tell it that all was put back; it ends."""
-        with contextlib.suppress(OSError):  # it was killed
-            self._mine.send(DONE)
-        self.leave()
-
-    def leave(self) -> None:
-        """Leave the rest to it: it puts back what it can."""
-        self._mine.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it goes on by itself
-            self.process.wait(PATIENCE_S)
+from cputrain.machine.controls.watchdog import Guard
 
 
 class Changes:
@@ -110,9 +49,8 @@ class Changes:
         except UsageError:
             raise ControlError("another process is changing this machine's settings") from None
         try:
-            leftover.put_back(
-                journals.path(), self.files
-            )  # first: what was left may look like what is asked
+            # First: what was left may look like what is wanted.
+            leftover.put_back(journals.path(), self.files)
             if all(control.is_set(value) for control, value in self.wanted):
                 self.put_back()
             elif not is_allowed():
@@ -129,7 +67,7 @@ class Changes:
     def _write(self) -> None:
         id, root = uuid.uuid4().hex, str(self.files.root)
         path, owner = journals.path(), journals.me()
-        self._journal = Journal(path, id, root, owner, journals.boot(), self._found())
+        self._journal = Journal(path, id, root, owner, journals.boot(), self._original())
         self._journal.save()
         Journal.load(path)  # whoever puts back has to be able to believe it
         self._guard = Guard(self._journal)
@@ -153,15 +91,15 @@ class Changes:
         if not self._guard.is_there():
             raise ControlError("the watchdog was killed, so nothing stays changed")
 
-    def _found(self) -> dict[str, Saved]:
+    def _original(self) -> dict[str, Saved]:
         """What there is now in all files that will be written, or that a write may move."""
-        found: dict[str, Saved] = {}
+        original: dict[str, Saved] = {}
         for control, _ in self.wanted:
             for name in control.moves:
-                found[name] = CONTROLS[name](self.files).read()
+                original[name] = CONTROLS[name](self.files).read()
         for control, _ in self.wanted:
-            found[control.name] = {**found.get(control.name, {}), **control.read()}
-        return found
+            original[control.name] = {**original.get(control.name, {}), **control.read()}
+        return original
 
     def lost(self) -> str | None:
         """One line about a setting that somebody else has changed meanwhile; None if all hold."""

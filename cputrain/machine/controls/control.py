@@ -53,7 +53,7 @@ class Control:
         """Its files here."""
         raise NotImplementedError
 
-    def asked(self, value: str) -> dict[str, str]:
+    def texts(self, value: str) -> dict[str, str]:
         """What each file has to say for `value`. Raises Unknown where that cannot be told."""
         return dict.fromkeys(self.names(), value)
 
@@ -75,10 +75,10 @@ class Control:
     def is_set(self, value: str) -> bool:
         """Whether `value` is what the kernel has, everywhere."""
         try:
-            asked = self.asked(value)
+            texts = self.texts(value)
         except Unknown:
             return False
-        return bool(asked) and all(self.now(name) == text for name, text in asked.items())
+        return bool(texts) and all(self.now(name) == text for name, text in texts.items())
 
     def why_not_written(self) -> str | None:
         """Why this process may not write its files; None where it may."""
@@ -92,17 +92,17 @@ class Control:
             ControlError: the kernel did not take it.
         """
         try:
-            asked = self.asked(value)
-            self.put(asked)
+            texts = self.texts(value)
+            self.put(texts)
         except Unknown as unknown:
             raise ControlError(str(unknown)) from unknown
-        for name, text in asked.items():
-            if (found := self.now(name)) != text:
-                raise ControlError(f"{name}: wrote {text}, the kernel has {found}")
+        for name, text in texts.items():
+            if (actual := self.now(name)) != text:
+                raise ControlError(f"{name}: wrote {text}, the kernel has {actual}")
 
-    def put(self, asked: Mapping[str, str]) -> None:
+    def put(self, texts: Mapping[str, str]) -> None:
         """Write the files in an order that the kernel takes. Raises ControlError, Unknown."""
-        for name, text in asked.items():
+        for name, text in texts.items():
             self.files.write(name, text)
 
     def restore(self, saved: Mapping[str, str]) -> None:
@@ -133,14 +133,24 @@ class PolicyControl(Control):
         lists = [self.files.read(f"{folder}/{listed}").split() for folder in self.folders()]
         return [word for word in lists[0] if all(word in words for words in lists)]
 
+    def why_not_listed(self, value: str, listed: str) -> str | None:
+        """Why `value` is not among the words in file `listed` of its policies; None if it is."""
+        try:
+            words = self.choices(listed)
+        except Unknown as unknown:
+            return f"the {self.label}s of this machine are unknown: {unknown}"
+        if value not in words:
+            return f"no {self.label} {value} here: {self.driver()} has {', '.join(words)}"
+        return None
+
     def driver(self) -> str:
         """The driver that sets the clock, or "this driver"."""
         return self.now(f"{self.folders()[0]}/scaling_driver") or "this driver"
 
 
-def readable(found: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+def readable(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Those that say something."""
-    return {name: text for name, text in found if text is not None}
+    return {name: text for name, text in pairs if text is not None}
 
 
 def policies(files: Files, cpus: Collection[int] | None) -> list[str]:
@@ -161,15 +171,15 @@ def _policies(root: Path) -> tuple[tuple[str, frozenset[int]], ...]:
 
     Kept: a plan asks hundreds of times, and CPUs do not come and go during one.
     """
-    found = []
+    listed = []
     for folder in root.glob(f"{CPUFREQ.lstrip('/')}/policy[0-9]*"):
         name = f"{CPUFREQ}/{folder.name}"
         try:
             cpus = reading.text(root, f"{name}/affected_cpus").split()
         except reading.Unknown:
             continue
-        found.append((name, frozenset(map(int, cpus))))
-    return tuple(sorted(found, key=lambda one: int(one[0].rpartition("policy")[2])))
+        listed.append((name, frozenset(map(int, cpus))))
+    return tuple(sorted(listed, key=lambda policy: int(policy[0].rpartition("policy")[2])))
 
 
 def why_no_policy(files: Files, cpus: Collection[int] | None) -> str | None:

@@ -39,9 +39,11 @@ class Frequency(PolicyControl):
     def names(self) -> list[str]:
         return [f"{folder}/{end}" for folder in self.folders() for end in (LOW, HIGH)]
 
-    def asked(self, value: str) -> dict[str, str]:
-        found = {folder: self._khz(folder, value) for folder in self.folders()}
-        return {f"{folder}/{end}": str(khz) for folder, khz in found.items() for end in (LOW, HIGH)}
+    def texts(self, value: str) -> dict[str, str]:
+        clocks = {folder: self._khz(folder, value) for folder in self.folders()}
+        return {
+            f"{folder}/{end}": str(khz) for folder, khz in clocks.items() for end in (LOW, HIGH)
+        }
 
     def ghz(self, value: str) -> tuple[float, float]:
         """The lowest and the highest clock that `value` means for its CPUs. Raises Unknown."""
@@ -50,9 +52,9 @@ class Frequency(PolicyControl):
 
     def nominal_ghz(self) -> float | None:
         """The clock that all CPUs can hold without turbo; None where the kernel does not say."""
-        found = [self._nominal(folder) for folder in self.folders()]
-        known = [khz for khz in found if khz is not None]
-        return min(known) / 1e6 if known and len(known) == len(found) else None
+        nominal = [self._nominal(folder) for folder in self.folders()]
+        known = [khz for khz in nominal if khz is not None]
+        return min(known) / 1e6 if known and len(known) == len(nominal) else None
 
     def lowest_ghz(self) -> float:
         """The lowest clock of any of its CPUs. Raises Unknown."""
@@ -89,13 +91,13 @@ class Frequency(PolicyControl):
                 return f"{value} GHz is {ACPI}'s highest step, and turbo goes above it"
         return None
 
-    def put(self, asked: Mapping[str, str]) -> None:
-        for folder in dict.fromkeys(name.rpartition("/")[0] for name in asked):
+    def put(self, texts: Mapping[str, str]) -> None:
+        for folder in dict.fromkeys(name.rpartition("/")[0] for name in texts):
             low, high = f"{folder}/{LOW}", f"{folder}/{HIGH}"
-            ends = [(high, asked[high]), (low, asked[low])]
+            ends = [(high, texts[high]), (low, texts[low])]
             # The lowest may never be above the highest: the highest goes first unless it would be
             # below the lowest of before.
-            if int(asked[high]) < self._number(low):
+            if int(texts[high]) < self._number(low):
                 ends.reverse()
             for name, text in ends:
                 self.files.write(name, text)
@@ -127,8 +129,8 @@ class Frequency(PolicyControl):
         cppc = f"/sys/devices/system/cpu/cpu{first}/acpi_cppc/nominal_freq"
         for name, khz in ((f"{folder}/base_frequency", 1), (cppc, 1000)):
             try:
-                if found := self._number(name) * khz:
-                    return found
+                if nominal := self._number(name) * khz:
+                    return nominal
             except Unknown:
                 continue
         steps = self._steps(folder)

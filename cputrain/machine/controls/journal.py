@@ -28,6 +28,9 @@ a journal says."""
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading a file raises that is not what `save` wrote."""
 
+NAMES_IN_FILE = {"original": "found"}
+"""Attributes of a journal that have another name in its file."""
+
 Saved = dict[str, str]
 """What files said, by name."""
 
@@ -48,7 +51,8 @@ class Journal:
             caller's word, never a file's.
         owner: process and its start in clock ticks since boot: whoever wanted the changes.
         boot: the kernel's id of this boot; the next one forgets what was set.
-        found: what each control's files said before anything was written, by control.
+        original: what each control's files said before anything was written, by control; in the
+            file it is called found.
         written: the controls in order of writing, each with what its files said just before.
     """
 
@@ -57,14 +61,15 @@ class Journal:
     root: str
     owner: tuple[int, int]
     boot: str
-    found: dict[str, Saved]
+    original: dict[str, Saved]
     written: list[tuple[str, Saved]] = field(default_factory=list)
 
     def save(self) -> None:
         """Write it down, whole and synced. Raises OSError."""
         from cputrain.atomic import write_json  # not needed where it is only read
 
-        plain = {name: value for name, value in vars(self).items() if name != "path"}
+        plain = {NAMES_IN_FILE.get(name, name): value for name, value in vars(self).items()}
+        del plain["path"]
         write_json(self.path, {"schema": SCHEMA, **plain})
 
     @classmethod
@@ -81,10 +86,10 @@ class Journal:
             if kept["schema"] != SCHEMA:
                 raise ValueError(f"schema {kept['schema']!r}")
             owner = (int(kept["owner"][0]), int(kept["owner"][1]))
-            found = {str(name): _saved(name, files) for name, files in kept["found"].items()}
+            original = {str(name): _saved(name, files) for name, files in kept["found"].items()}
             written = [(str(name), _saved(name, files)) for name, files in kept["written"]]
             root, boot = str(kept["root"]), str(kept["boot"])
-            return cls(path, str(kept["id"]), root, owner, boot, found, written)
+            return cls(path, str(kept["id"]), root, owner, boot, original, written)
         except DAMAGE as error:
             raise UsageError(
                 f"{path} is damaged ({error}): what it would put back is not known; set the "

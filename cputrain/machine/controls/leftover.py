@@ -43,17 +43,17 @@ def undo(journal: Journal, files: Files) -> Outcome:
         if not _different(journal, files):
             break
         for name, kind in CONTROLS.items():
-            kind(files).restore(journal.found.get(name, {}))
+            kind(files).restore(journal.original.get(name, {}))
     left = _different(journal, files)
-    back = {name: asked for name, (asked, _) in before.items() if name not in left}
-    lines = [f"{name} is {now}, and was {asked}" for name, (asked, now) in left.items()]
+    back = {name: was for name, (was, _) in before.items() if name not in left}
+    lines = [f"{name} is {now}, and was {was}" for name, (was, now) in left.items()]
     return Outcome(back, lines)
 
 
 def _different(journal: Journal, files: Files) -> dict[str, tuple[str, str | None]]:
     """By file: what was found at first and what is there now, where that is not the same."""
     different = {}
-    for kind, saved in journal.found.items():
+    for kind, saved in journal.original.items():
         control = CONTROLS[kind](files)
         for name, text in saved.items():
             if (now := control.now(name)) != text:

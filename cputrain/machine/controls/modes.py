@@ -11,10 +11,10 @@ from cputrain.machine.controls.control import (
     PolicyControl,
     is_virtual,
     policies,
+    readable,
     why_no_policy,
 )
 from cputrain.machine.controls.files import Files
-from cputrain.machine.reading import Unknown
 
 ACTIVE = ("intel_pstate", "amd-pstate-epp")
 """Drivers that choose the clock themselves, by a preference that `performance` fixes."""
@@ -37,13 +37,7 @@ class Governor(PolicyControl):
     def why_not(self, value: str) -> str | None:
         if (reason := why_no_policy(self.files, self.cpus)) is not None:
             return reason
-        try:
-            there = self.choices("scaling_available_governors")
-        except Unknown as unknown:
-            return f"the governors of this machine are unknown: {unknown}"
-        if value not in there:
-            return f"no governor {value} here: {self.driver()} has {', '.join(there)}"
-        return None
+        return self.why_not_listed(value, "scaling_available_governors")
 
 
 class EnergyPreference(PolicyControl):
@@ -73,12 +67,9 @@ class EnergyPreference(PolicyControl):
             return reason
         if len(self.names()) < len(self.folders()):
             return f"no energy preference here: {self.driver()} takes none"
-        try:
-            there = self.choices("energy_performance_available_preferences")
-        except Unknown as unknown:
-            return f"the energy preferences of this machine are unknown: {unknown}"
-        if value not in there:
-            return f"no energy preference {value} here: {self.driver()} has {', '.join(there)}"
+        reason = self.why_not_listed(value, "energy_performance_available_preferences")
+        if reason is not None:
+            return reason
         governors = {self.governor} if self.governor else self._governors()
         if "performance" in governors and self.driver() in ACTIVE and value != "performance":
             return f"governor performance of {self.driver()} fixes the energy preference"
@@ -112,10 +103,9 @@ class Turbo(Control):
     def read(self) -> dict[str, str]:
         """Also each policy's switch, which the machine's own overwrites."""
         each = {f"{folder}/boost": None for folder in policies(self.files, None)}
-        found = ((name, self.now(name)) for name in dict.fromkeys([*self.names(), *each]))
-        return {name: text for name, text in found if text is not None}
+        return readable((name, self.now(name)) for name in dict.fromkeys([*self.names(), *each]))
 
-    def asked(self, value: str) -> dict[str, str]:
+    def texts(self, value: str) -> dict[str, str]:
         on = value == "on"
         return {name: str(int(on != (name == NO_TURBO))) for name in self.names()}
 

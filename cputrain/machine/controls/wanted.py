@@ -25,25 +25,25 @@ def controls(
     Args:
         cpus: the worker's mask; None is this process's, by the experiment.
     """
-    found: list[tuple[Control, str]] = []
+    settings: list[tuple[Control, str]] = []
     turbo = None if system.turbo == "as_found" else system.turbo
     governor = None if system.governor == "as_found" else system.governor
     if turbo:
-        found.append((Turbo(files), turbo))
+        settings.append((Turbo(files), turbo))
     clocked = governor or system.energy_preference != "as_found" or system.frequency_ghz
     if clocked and cpus is None:
         cpus = mask.choose(read_topology(), system)
     if governor:
-        found.append((Governor(files, cpus), governor))
+        settings.append((Governor(files, cpus), governor))
     if system.energy_preference != "as_found":
-        found.append((EnergyPreference(files, cpus, governor), system.energy_preference))
+        settings.append((EnergyPreference(files, cpus, governor), system.energy_preference))
     if system.frequency_ghz is not None:
         value = system.frequency_ghz
         text = value if isinstance(value, str) else f"{value:g}"
-        found.append((Frequency(files, cpus, turbo), text))
+        settings.append((Frequency(files, cpus, turbo), text))
     if system.huge_pages == "always":
-        found.append((HugePageMode(files), "always"))
-    return found
+        settings.append((HugePageMode(files), "always"))
+    return settings
 
 
 def unset(system: System, files: Files) -> list[tuple[Control, str]]:
@@ -63,8 +63,8 @@ def why_not(experiment: Experiment) -> str | None:
         if (reason := control.why_not_written()) is not None:
             return reason
     if writing and not is_allowed():
-        what = " and ".join(control.label for control in writing)
-        return f"changes this machine's {what}: allow it with {FLAG}"
+        labels = " and ".join(control.label for control in writing)
+        return f"changes this machine's {labels}: allow it with {FLAG}"
     return None
 
 

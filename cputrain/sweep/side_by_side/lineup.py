@@ -20,6 +20,9 @@ from cputrain.sweep import plan
 SHAPES = ("Framework", "FrameworkLarger")
 """The suites whose values are engines; each is one shape."""
 
+STEPS = 10
+"""Of a sample: workers run one after the other here, so more steps than in a block."""
+
 T = TypeVar("T")
 
 VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {AGAIN: (FIRST, {})} | {
@@ -58,17 +61,19 @@ def blocks(suites: Sequence[plan.Planned], inductor: bool) -> list[plan.Planned]
     Raises:
         UsageError: a suite of `SHAPES` is not there, or has no torch.
     """
-    found: dict[tuple[str, int], plan.Planned] = {}
+    by_shape: dict[tuple[str, int], plan.Planned] = {}
     for name in SHAPES:
         shape = next((planned for planned in suites if planned.name == name), None)
         if shape is None:
             raise UsageError(f"there is no suite {name}, whose values are the engines")
         engines = _engines(shape, inductor)
         for cores in (1, None):
-            cells = [_cell(name, label, e.but(cores=cores)) for label, e in engines.items()]
+            cells = [
+                _cell(name, label, e.but(cores=cores, steps=STEPS)) for label, e in engines.items()
+            ]
             threads = cells[0].values[-1]
-            found.setdefault((name, threads), replace(shape, cells=tuple(cells)))
-    return list(found.values())
+            by_shape.setdefault((name, threads), replace(shape, cells=tuple(cells)))
+    return list(by_shape.values())
 
 
 def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
@@ -76,16 +81,16 @@ def _engines(shape: plan.Planned, inductor: bool) -> dict[str, Experiment]:
     values = {cell.name: cell.experiment for cell in shape.cells}
     if FIRST not in values:
         raise UsageError(f"the suite {shape.name} has no value {FIRST!r} to compare with")
-    found = {}
+    experiments = {}
     for value, experiment in values.items():
-        found[value] = experiment
+        experiments[value] = experiment
         for label, (usual, changes) in VARIANTS.items():
             if usual == value and (inductor or label != INDUCTOR):
                 try:
-                    found[label] = specs.settle(experiment.but(**changes))
+                    experiments[label] = specs.settle(experiment.but(**changes))
                 except ExperimentError as error:
                     raise UsageError(f"the suite {shape.name}, {label}: {error}") from None
-    return found
+    return experiments
 
 
 def _cell(shape: str, label: str, experiment: Experiment) -> plan.PlannedCell:

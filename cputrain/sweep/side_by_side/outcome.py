@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
-from cputrain.analysis import side_by_side
+from cputrain.analysis.side_by_side import ratios
 from cputrain.record.cell import CellKey
 from cputrain.record.worker import step_s
 from cputrain.results import engines, machines
@@ -62,7 +62,7 @@ def write(machine: str, mode: str, cells: Sequence[CellResult]) -> Written:
     facts, problems = machines.read(paths.ROOT, machine)
     folder = paths.RESULT / machine
     peaks, low = machines.believable(facts.peaks, cells, folder / "machine.json")
-    rows = side_by_side.analyse(cells, peaks)
+    rows = ratios.analyse(cells, peaks)
     path = folder / engines.FILES[mode]
     engines.write(path, rows)
     return Written(path, rows, [*problems, *low])

@@ -72,7 +72,7 @@ class Rounds:
             if values in self.lost:
                 continue
             started = time.monotonic()
-            worker = self.one(turn)
+            worker = self.take_turn(turn)
             took[values] = time.monotonic() - started
             left = sum(
                 took.get(later.cell.values) or guess_s(later.cell.experiment)
@@ -81,7 +81,7 @@ class Rounds:
             )
             say(turn, worker, left)
 
-    def one(self, turn: Turn) -> WorkerRecord | Lost:
+    def take_turn(self, turn: Turn) -> WorkerRecord | Lost:
         """Take one turn; what its run record says, or why there is none."""
         cell = turn.cell
         if cell.stack not in self.pythons:
@@ -102,14 +102,14 @@ class Rounds:
         )
         _, stderr = self.process.communicate(files.encode(request))
         status, self.process = self.process.returncode, None
-        found = next((w for w in self.workers(cell) if w.turn == place), None)
-        if status or found is None or found.status == "unproven":
+        worker = next((w for w in self.workers(cell) if w.turn == place), None)
+        if status or worker is None or worker.status == "unproven":
             last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
             return self._lose(cell, "failed", f"its process ended with status {status}: {last}")
-        if not found.ok:
-            return self._lose(cell, found.status, found.reason or "the record gives no reason")
+        if not worker.ok:
+            return self._lose(cell, worker.status, worker.reason or "the record gives no reason")
         self.done += 1
-        return found
+        return worker
 
     def _lose(self, cell: plan.PlannedCell, status: str, reason: str) -> Lost:
         self.lost[cell.values] = status, reason

@@ -13,7 +13,8 @@ from cputrain.report import engines
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
-from cputrain.sweep.progress import Progress, minutes, seconds, shown
+from cputrain.sweep.console import minutes, seconds, shown
+from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side.lineup import Turn
 from cputrain.sweep.side_by_side.rounds import Lost
 from cputrain.wording import counted
@@ -66,12 +67,12 @@ class Shown:
     def table(self, rows: Sequence[Row]) -> None:
         """The result: a table for each shape; below them why a row has no number."""
         self.progress.say(engines.opening(rows))
-        for shape, mine in engines.shapes(rows):
+        for shape, of_shape in engines.shapes(rows):
             table = Table(title=shown(shape), title_justify="left")
             for name in engines.BRIEF:
                 justify: Literal["left", "right"] = "left" if name == "engine" else "right"
                 table.add_column(shown(name), justify=justify, no_wrap=True)
-            for row in mine:
+            for row in of_shape:
                 if row["status"] == "ok":
                     table.add_row(*map(shown, engines.brief(row)))
             self.progress.console.print(table)

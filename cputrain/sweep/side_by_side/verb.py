@@ -28,7 +28,7 @@ class SideBySide:
 
     def __init__(self, rounds: int, seed: int, inductor: bool) -> None:
         self.rounds, self.seed, self.inductor = rounds, seed, inductor
-        self.progress = Progress(rounds)
+        self.progress = Progress()
 
     def choose(self) -> list[plan.Planned]:
         """Shapes, each with all engines. Raises UsageError."""

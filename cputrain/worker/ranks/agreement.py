@@ -37,11 +37,11 @@ def averaging(
     most = ROUNDING.get(experiment.training.precision, ROUNDING_FP32)
     apart, spread = engine.averaging(feed.first)
     name = "gradients of a step from the mean over all processes"
-    found = [Check(name, f"<= {most}", apart, apart <= most)]
+    checks = [Check(name, f"<= {most}", apart, apart <= most)]
     if group.size > 1:
         name = "gradients of this process's rows from that mean"
-        found.append(Check(name, f"> {most}", spread, spread > most))
-    return found
+        checks.append(Check(name, f"> {most}", spread, spread > most))
+    return checks
 
 
 def same_data(group: Group, feed: Feed) -> list[Check]:

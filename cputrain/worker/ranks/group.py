@@ -49,9 +49,9 @@ class Group:
 
     def gather(self, value: Any) -> list[Any]:
         """The values of all ranks, on rank 0; elsewhere an empty list."""
-        found: list[Any] = [None] * self.size if self.rank == 0 else []
-        dist.gather_object(value, found or None, dst=0)
-        return found
+        values: list[Any] = [None] * self.size if self.rank == 0 else []
+        dist.gather_object(value, values or None, dst=0)
+        return values
 
     def mean(self, number: float) -> float:
         """The mean of all ranks' numbers."""

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from cputrain.worker.ranks.group import Group
 
 
+STEPS = 10
+"""In a sample, where the experiment does not say."""
 LAST_S = 1.0
 """How long rank 0 stays: its torchrun has the store at which the others' torchruns report off."""
 
@@ -94,7 +96,7 @@ def lead(request: dict[str, Any], out: Path) -> None:
     """Rank 0: train, say on standard error what goes on, write the report."""
     from cputrain.worker.ranks.leader import Leader
 
-    said: list[Answer] = []
+    answers: list[Answer] = []
 
     class Reporter(Leader):
         places: list[Place]
@@ -103,7 +105,7 @@ def lead(request: dict[str, Any], out: Path) -> None:
             if isinstance(message, Phase):
                 print(message.what, file=sys.stderr, flush=True)
             else:
-                said.append(message)
+                answers.append(message)
 
         def join(self) -> None:
             super().join()
@@ -113,11 +115,11 @@ def lead(request: dict[str, Any], out: Path) -> None:
     leader = Reporter(request, descriptor=-1)
     leader.prepare()
     for _ in range(leader.experiment.budget.samples):
-        leader.sample()
+        leader.sample({})
     leader.finish()
-    (ready,) = (message for message in said if isinstance(message, Ready))
-    sampled = [message for message in said if isinstance(message, Sampled)]
-    (finished,) = (message for message in said if isinstance(message, Finished))
+    (ready,) = (message for message in answers if isinstance(message, Ready))
+    sampled = [message for message in answers if isinstance(message, Sampled)]
+    (finished,) = (message for message in answers if isinstance(message, Finished))
     report = Report(
         label=label(leader.places),
         places=leader.places,

@@ -53,10 +53,10 @@ class Leader(Member):
         ]
         return self.checked
 
-    def take(self) -> Sample:
+    def take(self, steps: int, discard: int, tries: int) -> Sample:
         """The sample, held against what every rank says of it."""
-        sample = super().take()
-        steps, payload = len(sample.step_s), self.parallel.payload_bytes()
+        sample = super().take(steps, discard, tries)
+        payload = self.parallel.payload_bytes()
         sent = [rank.sent_bytes for rank in sample.ranks]
         ring = traffic.ring_bytes(payload, self.group.size)
         exchange = Exchange(
@@ -64,12 +64,12 @@ class Leader(Member):
             ring_bytes=ring,
             sent_bytes_per_step=[None if n is None else n / steps for n in sent],
         )
-        checks = [one.busy.of_rank(rank) for rank, one in enumerate(sample.ranks)]
+        checks = [rank_sample.busy.of_rank(rank) for rank, rank_sample in enumerate(sample.ranks)]
         known = [n for n in sent if n is not None]
         if len(known) == len(sent):
-            found, least = sum(known) / steps, traffic.LEAST * ring * self.group.size
+            actual, least = sum(known) / steps, traffic.LEAST * ring * self.group.size
             name = "bytes that all processes sent in a step"
-            checks.append(Check(name, f">= {least:.0f}", round(found), found >= least))
+            checks.append(Check(name, f">= {least:.0f}", round(actual), actual >= least))
         inforce.require(checks)
         return structs.replace(sample, exchange=exchange)
 
@@ -77,20 +77,20 @@ class Leader(Member):
         """The sum over all ranks, each one's, and torchrun's own, which is not in the sum."""
         ranks = [rank.peak_rss_bytes for rank in self.stepper.ranks]
         known = [n for n in ranks if n is not None]
-        found: dict[str, Any] = {"peak_rss_bytes": None, "peak_rss_bytes_by_rank": ranks}
+        peaks: dict[str, Any] = {"peak_rss_bytes": None, "peak_rss_bytes_by_rank": ranks}
         if len(known) == len(ranks):
-            found["peak_rss_bytes"] = sum(known)
+            peaks["peak_rss_bytes"] = sum(known)
         else:
             reasons = (rank.reasons.get("peak_rss_bytes") for rank in self.stepper.ranks)
-            found["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
-        whole = found | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
+            peaks["peak_rss_bytes_reason"] = next(reason for reason in reasons if reason)
+        whole = peaks | peak_or_reason("torchrun_peak_rss_bytes", process=os.getppid())
         return readings(Peak, whole)
 
     def so_far(self) -> SoFar:
         """The optimizer's state is on every rank."""
-        found = super().so_far()
-        state_bytes = found.optimizer_state_bytes * self.group.size
-        return structs.replace(found, optimizer_state_bytes=state_bytes)
+        own = super().so_far()
+        state_bytes = own.optimizer_state_bytes * self.group.size
+        return structs.replace(own, optimizer_state_bytes=state_bytes)
 
     def checked_again(self) -> list[Check] | None:
         """All ranks still hold the same weights, after all training."""

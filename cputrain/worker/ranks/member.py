@@ -56,14 +56,14 @@ class Member(Job):
 
     def in_force(self) -> list[Check]:
         """This rank's own settings, and what all of them together show."""
-        found = [
+        checks = [
             *super().in_force(),
             *agreement.members(self.experiment, self.group),
             *agreement.averaging(self.experiment, self.group, self.parallel, self.feed),
             *agreement.same_weights(self.group, self.engine),
         ]
-        inforce.require(found)
-        return found
+        inforce.require(checks)
+        return checks
 
 
 class Follower(Member):

@@ -31,12 +31,12 @@ def label(places: list[Place]) -> str:
     machines = {place.boot: place.host for place in places}
     networks = {(place.boot, place.network_namespace) for place in places}
     names = ", ".join(sorted(machines.values()))
-    found = f"{_count(len(places), 'process', 'processes')} on "
-    found += f"{_count(len(machines), 'machine', 'machines')} ({names})"
+    text = f"{_count(len(places), 'process', 'processes')} on "
+    text += f"{_count(len(machines), 'machine', 'machines')} ({names})"
     if len(networks) > len(machines):
-        found += f" in {len(networks)} network namespaces"
-    return found
+        text += f" in {len(networks)} network namespaces"
+    return text
 
 
-def _count(n: int, one: str, more: str) -> str:
-    return f"{n} {one if n == 1 else more}"
+def _count(n: int, singular: str, plural: str) -> str:
+    return f"{n} {singular if n == 1 else plural}"

@@ -49,7 +49,7 @@ class RankStepper(Stepper):
         watch, before = Watch(self._experiment, self._placement, self._feed), _sent()
         step_s = super().train(steps)
         after, (seen, busy) = _sent(), watch.seen()
-        mine = readings(
+        sample = readings(
             RankSample,
             {
                 "losses": self.losses[-steps:],
@@ -59,7 +59,7 @@ class RankStepper(Stepper):
                 "busy": busy,
             },
         )
-        self.ranks = self._group.gather(mine)
+        self.ranks = self._group.gather(sample)
         if self.ranks:
             by_step = zip(*(rank.losses for rank in self.ranks), strict=True)
             self.losses[-steps:] = [sum(losses) / self._group.size for losses in by_step]

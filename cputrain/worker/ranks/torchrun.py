@@ -43,25 +43,25 @@ def take_place() -> None:
     torchrun starts every rank with its own mask, that of all.
     """
     if masks := environ.given(environ.RANK_CPUS):
-        mine = masks.split(";")[int(os.environ["LOCAL_RANK"])]
-        os.sched_setaffinity(0, map(int, mine.split(",")))
+        cpus = masks.split(";")[int(os.environ["LOCAL_RANK"])]
+        os.sched_setaffinity(0, map(int, cpus.split(",")))
 
 
-def first_death(said: str) -> tuple[int, int] | None:
+def first_death(output: str) -> tuple[int, int] | None:
     """Rank and exit status (minus the signal) of who ended torchrun's run; None if it is silent.
 
     Args:
         said: the end of torchrun's standard error.
     """
-    found = re.search(
+    match = re.search(
         r"Root Cause \(first observed failure\):"
         r".*?rank\s*:\s*(\d+) \(local_rank.*?exitcode\s*:\s*(-?\d+) \(pid",
-        said,
+        output,
         re.DOTALL,
     )
-    return None if found is None else (int(found[1]), int(found[2]))
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
-def without_its_words(said: str) -> str:
+def without_its_words(output: str) -> str:
     """What the ranks said: without torchrun's account of their end."""
-    return re.split(r"^[IWE]\d{4} .*torch/distributed/elastic/", said, maxsplit=1, flags=re.M)[0]
+    return re.split(r"^[IWE]\d{4} .*torch/distributed/elastic/", output, maxsplit=1, flags=re.M)[0]

@@ -61,15 +61,15 @@ def test_who_computed_is_the_pool_and_never_more_than_ran_at_a_time():
     before = dict.fromkeys((1, 2, 3, 4), 0)
     one_after_another = {1: second // 100, 2: second * 7 // 10, 3: second * 3 // 10, 4: 0}
     check = inforce.busy_pool(1, before, one_after_another, [3], 1.0, exactly=True)
-    assert check.ok and check.found == 1
+    assert check.ok and check.actual == 1
     both_at_a_time = {1: 0, 2: second, 3: second, 4: 0}
     check = inforce.busy_pool(1, before, both_at_a_time, [3], 1.0, exactly=False)
-    assert not check.ok and check.found == 2
+    assert not check.ok and check.actual == 2
     in_turns = {1: 0, 2: 0, 3: second // 2, 4: second // 2}
     check = inforce.busy_pool(1, before, in_turns, [3, 4], 1.0, exactly=False)
-    assert not check.ok and check.found == 2
+    assert not check.ok and check.actual == 2
     check = inforce.busy_pool(2, before, {**in_turns, 4: 0}, [3, 4], 1.0, exactly=True)
-    assert not check.ok and check.found == 1
+    assert not check.ok and check.actual == 1
     starved = {1: 0, 2: second // 10, 3: 0, 4: 0}
     assert inforce.busy_pool(1, before, starved, [3], 1.0, exactly=True).ok
 

@@ -7,7 +7,7 @@ from settled import settled
 from threadpoolctl import threadpool_limits
 
 from cputrain.knobs.matmul import VARIABLE
-from cputrain.machine import compilers, libraries
+from cputrain.machine import compilers, library_search
 
 needs_gcc = pytest.mark.skipif(
     not compilers.is_here("gcc"), reason=f"gcc is not installed: {compilers.INSTALL['gcc']}"
@@ -31,8 +31,8 @@ def with_threads(count):
 def given_library(monkeypatch, name):
     """The environment that names a library of products."""
     try:
-        monkeypatch.setenv(VARIABLE, str(libraries.find(name)))
-    except libraries.Missing as missing:
+        monkeypatch.setenv(VARIABLE, str(library_search.find(name)))
+    except library_search.Missing as missing:
         pytest.skip(str(missing))
     monkeypatch.setenv("MKL_THREADING_LAYER", "SEQUENTIAL")
     monkeypatch.setenv("MKL_INTERFACE_LAYER", "LP64")

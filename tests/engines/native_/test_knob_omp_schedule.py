@@ -10,7 +10,7 @@ from cputrain.engines import specs
 from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.knobs.omp_schedule import OmpSchedule
 from cputrain.experiment.system import OMP_SCHEDULES
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.run import placement
 
 SCHEDULE, ASKING = "OpenMP's schedule of loops", "loops that ask for it"
@@ -18,7 +18,7 @@ SEEN = "the schedule that the library sees"
 PROGRAM = """
 import ctypes, os, sys
 from pathlib import Path
-from cputrain.machine import libraries, openmp
+from cputrain.machine import library_search, openmp
 from cputrain.machine.mapped import file_of
 from cputrain.engines.native_.knobs import omp_runtime, omp_schedule
 from cputrain.knobs import pinning, waiting
@@ -39,8 +39,8 @@ experiment = Experiment().but(
 )
 runtimes = {}
 try:
-    names = ["libgomp", libraries.find("libiomp5") and "libiomp5"]
-except libraries.Missing:
+    names = ["libgomp", library_search.find("libiomp5") and "libiomp5"]
+except library_search.Missing:
     names = ["libgomp"]
 for name in names:
     asked = experiment.but(omp_runtime=name)
@@ -73,7 +73,7 @@ def sources(own_root):
 def told(library, runtime="libgomp", **env):
     """What a process with the toy library says of itself."""
     if runtime == "libiomp5":
-        env |= {"LD_PRELOAD": str(libraries.find("libiomp5"))}
+        env |= {"LD_PRELOAD": str(library_search.find("libiomp5"))}
     env = {"PYTHONPATH": str(paths.PROJECT), "OMP_NUM_THREADS": "2", **env}
     return ast.literal_eval(in_process(PROGRAM, library, **env).splitlines()[-1])
 
@@ -84,8 +84,8 @@ def test_each_runtime_says_what_it_was_told_and_serves_the_library(sources, cc, 
         pytest.skip(str(why_no(cc)))
     if runtime == "libiomp5":
         try:
-            libraries.find(runtime)
-        except libraries.Missing as missing:
+            library_search.find(runtime)
+        except library_search.Missing as missing:
             pytest.skip(str(missing))
     library = library_build.library(asking(cc), sources)
     for asked in OMP_SCHEDULES:

@@ -13,7 +13,7 @@ from cputrain.engines import settings
 from cputrain.engines.native_ import library_build
 from cputrain.engines.native_.knobs import compiler
 from cputrain.engines.native_.knobs.compiler import NativeCompiler
-from cputrain.machine import compilers, libraries
+from cputrain.machine import compilers, library_search
 from cputrain.run import placement
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
@@ -101,7 +101,7 @@ def test_clang_without_openmp_s_header_says_so(forgetful, monkeypatch, tmp_path)
     folder = stand_in(tmp_path / "bin", "clang", "exit 1")
     (folder / "objdump").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr(libraries, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
+    monkeypatch.setattr(library_search, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
     reason = NativeCompiler().why_not(asking("clang"))
     assert reason == f"clang has no omp.h: {compilers.HEADER}"
 
@@ -110,8 +110,8 @@ def test_clang_without_libiomp5_says_so(forgetful, monkeypatch, tmp_path):
     folder = stand_in(tmp_path / "bin", "clang", "exit 0")
     (folder / "objdump").symlink_to("/bin/true")
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setenv(libraries.VARIABLE, "libiomp5=/nowhere/libiomp5.so")
-    monkeypatch.setattr(libraries, "expected", lambda name: False)
+    monkeypatch.setenv(library_search.VARIABLE, "libiomp5=/nowhere/libiomp5.so")
+    monkeypatch.setattr(library_search, "expected", lambda name: False)
     assert "/nowhere/libiomp5.so" in NativeCompiler().why_not(asking("clang"))
 
 

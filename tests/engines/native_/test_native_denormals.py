@@ -7,7 +7,7 @@ import pytest
 from toy_sources import COMPILERS, asking, in_process, why_no, written
 
 from cputrain.engines.native_ import library_build
-from cputrain.machine import compilers, libraries
+from cputrain.machine import compilers, library_search
 
 needs_gcc = pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 each_compiler = pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_a_library_linked_with_ofast_would_be_found_out(sources):
 
 
 def preloaded(cc):
-    return {"LD_PRELOAD": str(libraries.find("libiomp5"))} if cc == "clang" else {}
+    return {"LD_PRELOAD": str(library_search.find("libiomp5"))} if cc == "clang" else {}

@@ -11,7 +11,7 @@ from cputrain.engines.native_.executed import products as native_products
 from cputrain.engines.native_.knobs import compiler
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 from cputrain.model.initial import initial_weights
 
 pytest.importorskip("threadpoolctl")
@@ -52,9 +52,9 @@ def test_all_products_are_counted(changes):
 
 
 def test_a_library_that_was_not_asked_for_is_found(monkeypatch):
-    if (reason := libraries.why_not("openblas")) is not None:
+    if (reason := library_search.why_not("openblas")) is not None:
         pytest.skip(reason)
-    monkeypatch.setenv(matmul.VARIABLE, str(libraries.find("openblas")))
+    monkeypatch.setenv(matmul.VARIABLE, str(library_search.find("openblas")))
     asked = SMALL.but(matmul_backend="openblas", seq_len=100)
     found, readings = evidence(asked)
     require(executed.checks(asked, found))

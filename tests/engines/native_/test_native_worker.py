@@ -2,10 +2,10 @@
 
 import json
 
+import lease_here
 import pytest
 from toy_sources import COMPILERS, asking, why_no
 
-from cputrain import paths
 from cputrain.engines import ahead, settings
 from cputrain.engines.native_ import library_build
 from cputrain.record.cell import CellKey
@@ -26,8 +26,7 @@ def run(experiment):
 
 
 @pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
-def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, monkeypatch):
-    monkeypatch.setattr(paths, "STATE", own_root / ".asv")  # as the worker has it
+def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, monkeypatch):
     asked = asking(level="O2", lto=True, omp_schedule="dynamic,4")
     record = run(asked)
     assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0
@@ -44,7 +43,7 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, monkeyp
 
     honest = launch.environment
     lie = {"OMP_SCHEDULE": "static"}
-    monkeypatch.setattr(launch, "environment", lambda *given: honest(*given) | lie)
+    lease_here.lie(monkeypatch, lambda *given: honest(*given) | lie)
     with pytest.raises(CellFailed, match="schedule of loops: asked for guided,1, found static"):
         run(other)
 

@@ -11,7 +11,7 @@ from settled import settled
 
 from cputrain.engines.torch_.knobs import inductor
 from cputrain.knobs.inforce import NotInForce, require
-from cputrain.machine import compilers, libraries
+from cputrain.machine import compilers, library_search
 from cputrain.run import placement
 
 CHILD = """
@@ -49,7 +49,7 @@ def checks_of(experiment, folder):
         "OMP_NUM_THREADS": "1",
     }
     if experiment.system.omp_runtime == "libiomp5":
-        env["LD_PRELOAD"] = str(libraries.find("libiomp5"))
+        env["LD_PRELOAD"] = str(library_search.find("libiomp5"))
     words = [sys.executable, "-c", CHILD, json.dumps(experiment.to_json())]
     done = subprocess.run(words, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -81,7 +81,7 @@ def test_g_at_o1_and_whoever_says_otherwise(tmp_path):
 
 
 def why_no_clang():
-    if (reason := libraries.why_not("libiomp5")) is not None:
+    if (reason := library_search.why_not("libiomp5")) is not None:
         return reason
     return inductor.InductorCompiler().why_not(asking("clang++", "O2"))
 
@@ -133,7 +133,7 @@ def test_a_clang_without_openmp_s_header_is_a_reason(monkeypatch, tmp_path):
     clang.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CONDA_PREFIX", "")
-    monkeypatch.setattr(libraries, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
+    monkeypatch.setattr(library_search, "find", lambda name: tmp_path / "lib" / "libiomp5.so")
     compilers.has_own_header.cache_clear()
     try:
         reason = inductor.InductorCompiler().why_not(asking("clang++"))

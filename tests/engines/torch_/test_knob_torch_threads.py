@@ -21,7 +21,7 @@ def test_counts_that_were_not_set_are_found():
     }
     asked = settled(intra_op_threads=3, inter_op_threads=3)
     checks = TorchThreads().checks(asked, None, readings)
-    assert {check.name: (check.found, check.ok) for check in checks} == {
+    assert {check.name: (check.actual, check.ok) for check in checks} == {
         INTER: (2, False),
         INTRA: (1, False),
         MKL: (4, False),

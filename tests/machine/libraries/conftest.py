@@ -2,15 +2,15 @@
 
 import pytest
 
-from cputrain.machine import libraries
+from cputrain.machine import library_search
 
 
 @pytest.fixture(autouse=True)
 def nothing_given(monkeypatch, tmp_path):
     """No path is given, and neither the stack nor conda has anything."""
-    for name in (libraries.VARIABLE, "CONDA_PREFIX"):
+    for name in (library_search.VARIABLE, "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(libraries, "prefixes", lambda: (tmp_path / "stack",))
+    monkeypatch.setattr(library_search, "prefixes", lambda: (tmp_path / "stack",))
 
 
 @pytest.fixture

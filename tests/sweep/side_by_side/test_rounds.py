@@ -102,7 +102,7 @@ def test_what_the_machine_has_not_is_skipped_with_the_reason(run):
 
 def take_without_guess(run, planned):
     """The turns one by one: nothing can be guessed of a cell that cannot be placed."""
-    return [(turn, run.one(turn), 0.0) for turn in lineup.turns([planned], 1, seed=3)]
+    return [(turn, run.take_turn(turn), 0.0) for turn in lineup.turns([planned], 1, seed=3)]
 
 
 def test_a_process_that_dies_is_a_failure_with_its_last_words(own_root):

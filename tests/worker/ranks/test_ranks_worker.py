@@ -11,11 +11,13 @@ from settled import settled
 
 pytest.importorskip("torch")
 
+from roots import take_root
+
 from cputrain import engines, environ
 from cputrain.data import feed
 from cputrain.machine import processes
 from cputrain.model import initial
-from cputrain.model.memory import memory_bytes
+from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.cell import CellKey
 from cputrain.run import launch, placement
 from cputrain.run.cell import CellRun
@@ -35,9 +37,7 @@ def honest(tmp_path_factory):
     """The record of a whole cell, and the folder that its data is in."""
     root = tmp_path_factory.mktemp("root")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("DATA", "OUTPUT", "STATE"):
-            patch.setattr(f"cputrain.paths.{name}", root / name.lower())
-        patch.setattr("cputrain.paths.ROOT", root)
+        take_root(patch, root)
         for name, value in (("SESSION", "s"), ("MACHINE", "here"), ("OFFLINE", "1")):
             patch.setenv(f"CPUTRAIN_{name}", value)
         cell = CellRun(CellKey("Trial", ("x",)), SMALL)
@@ -98,12 +98,17 @@ def started(tmp_path, command=(), experiment=SMALL):
     return launch.Worker(experiment, REQUEST | {"folder": str(tmp_path)}, command=command)
 
 
+def marked(worker):
+    """All processes of a worker."""
+    return processes.marked(*worker.family.mark.split("=", 1))
+
+
 def fails(worker):
     """Why it fails; nothing of it may be left."""
     with pytest.raises(CellFailed) as caught:
         worker.ready()
         worker.sample()
-    assert processes.marked(launch.MARK, worker._mark) == []
+    assert marked(worker) == []
     return caught.value.reason
 
 
@@ -152,7 +157,7 @@ def test_a_cell_whose_gradients_are_not_averaged_fails(own_root, tmp_path):
 def ranks_of(worker):
     """Process by rank."""
     found = {}
-    for pid in processes.marked(launch.MARK, worker._mark):
+    for pid in marked(worker):
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         env = dict(word.split(b"=", 1) for word in words if b"=" in word)
         if b"RANK" in env:
@@ -171,4 +176,4 @@ def test_a_killed_rank_ends_the_cell_in_seconds_and_is_named(own_root, tmp_path)
         worker.sample()
     assert caught.value.status == "failed"
     assert time.monotonic() - start < 60  # and not until its deadline
-    assert processes.marked(launch.MARK, worker._mark) == []
+    assert marked(worker) == []

@@ -54,10 +54,10 @@ class Xla(Knob):
         if _cap(experiment) is None:
             return []
         try:
-            found = jitted.vectors()
+            by_writer = jitted.vectors()
         except Unknown as unknown:
             return [Check("code of XLA and oneDNN", "readable", str(unknown), False)]
-        return capped(experiment.system.instruction_set, found)
+        return capped(experiment.system.instruction_set, by_writer)
 
 
 def flags(experiment: Experiment) -> list[str]:
@@ -69,7 +69,7 @@ def flags(experiment: Experiment) -> list[str]:
     return words
 
 
-def capped(level: str, found: dict[str, dict[str, int]]) -> list[Check]:
+def capped(level: str, by_writer: dict[str, dict[str, int]]) -> list[Check]:
     """Whether no code has instructions above the cap `level`.
 
     XLA wrote some vectors in any case; oneDNN nothing where no product is worth its kernels.
@@ -79,11 +79,11 @@ def capped(level: str, found: dict[str, dict[str, int]]) -> list[Check]:
     """
     checks = []
     for writer, name in (("xla", "XLA"), ("onednn", "oneDNN")):
-        counts = found.get(writer, {})
+        counts = by_writer.get(writer, {})
         above = sum(counts.get(kind, 0) for kind in ABOVE[level])
         ok = not above and (bool(counts) or writer != "xla")
-        what = f"{above} of {sum(counts.values())}"
-        checks.append(Check(f"instructions above {level} in the code of {name}", 0, what, ok))
+        share = f"{above} of {sum(counts.values())}"
+        checks.append(Check(f"instructions above {level} in the code of {name}", 0, share, ok))
     return checks
 
 

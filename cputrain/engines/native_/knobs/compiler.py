@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cputrain.engines.native_ import library_build, words
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import built, compilers, isa, libraries, mapped, vectors
+from cputrain.machine import built, compilers, isa, library_search, mapped, vectors
 from cputrain.machine.reading import Unknown
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class NativeCompiler(Knob):
         if cc == "clang":
             if compilers.openmp_header(cc) is None:
                 return f"clang has no omp.h: {compilers.HEADER}"
-            if libraries.why_not(compilers.INTEL) is not None:
-                return libraries.why_not(compilers.INTEL)
+            if library_search.why_not(compilers.INTEL) is not None:
+                return library_search.why_not(compilers.INTEL)
             if _is_to_come(compilers.INTEL):
                 return None  # nothing to link with before asv's environment is built
         if library_build.place(experiment).exists():
@@ -74,8 +74,8 @@ def small_numbers(readings: dict[str, Any]) -> list[Check]:
     """No thread flushes denormal numbers to zero, which a library may turn on as it is loaded."""
     from cputrain.knobs.inforce import same
 
-    found = readings.get("flush_to_zero")
-    return [] if found is None else [same("denormal numbers flushed to zero", False, found)]
+    flushed = readings.get("flush_to_zero")
+    return [] if flushed is None else [same("denormal numbers flushed to zero", False, flushed)]
 
 
 def in_force(experiment: Experiment, loaded: list[Path]) -> list[Check]:
@@ -89,15 +89,15 @@ def in_force(experiment: Experiment, loaded: list[Path]) -> list[Check]:
     try:
         (library,) = loaded
     except ValueError:
-        found = [str(path) for path in loaded]
-        return [Check("libraries of the native engine", "one", found, False)]
+        paths = [str(path) for path in loaded]
+        return [Check("libraries of the native engine", "one", paths, False)]
     try:
         record = built.read(library)
     except Unknown as unknown:
         return [Check("the native engine's own record", "readable", str(unknown), False)]
     runtime = experiment.runtime
     # No switch at all is -O0, and -O is -O1.
-    levels = [{"": "O0", "O": "O1"}.get(one, one) for one in record.last(r"-(O\w*)")]
+    levels = [{"": "O0", "O": "O1"}.get(level, level) for level in record.last(r"-(O\w*)")]
     march = words.architecture(experiment)
     recorded = compilers.native_architecture(runtime.cc) if march == "native" else march
     link_time = any(record.last(LINK_TIME[runtime.cc]))
@@ -122,22 +122,22 @@ def instructions(experiment: Experiment, library: Path) -> list[Check]:
     needed: tuple[str, ...] = ("ymm", "zmm") if wide else ("xmm_packed",)
     if experiment.runtime.cc_level not in VECTORISES:
         needed = ()
-    asked = [f"no {name}" for name in forbidden]
-    asked += [f"some {' or '.join(needed)}"] if needed else []
+    expected = [f"no {name}" for name in forbidden]
+    expected += [f"some {' or '.join(needed)}"] if needed else []
     name = "vector_instructions"
     try:
-        found = vectors.count(library)
+        counts = vectors.count(library)
     except Unknown as unknown:
-        return [Check(name, asked, str(unknown), False)]
-    ok = not any(found[one] for one in forbidden)
-    ok = ok and (not needed or any(found[one] for one in needed))
-    return [Check(name, ", ".join(asked) or "any", found, ok)]
+        return [Check(name, expected, str(unknown), False)]
+    ok = not any(counts[register] for register in forbidden)
+    ok = ok and (not needed or any(counts[register] for register in needed))
+    return [Check(name, ", ".join(expected) or "any", counts, ok)]
 
 
 def _is_to_come(name: str) -> bool:
     try:
-        libraries.find(name)
-    except libraries.Missing:
+        library_search.find(name)
+    except library_search.Missing:
         return True
     return False
 
@@ -146,12 +146,12 @@ def _refusal(experiment: Experiment) -> str | None:
     """What the compiler says against the experiment's switches, tried on a small source."""
     runtime = experiment.runtime
     trial = experiment.but(cc_level="Ofast")  # which has all that the others have
-    said = _tried(runtime.cc, words.compiling(trial), words.linking(trial))
-    if said is None:
+    error = _tried(runtime.cc, words.compiling(trial), words.linking(trial))
+    if error is None:
         return None
     if runtime.lto and _refusal(experiment.but(lto=False)) is None:
-        return f"{runtime.cc} cannot optimize at link time: {said}"
-    return f"{runtime.cc} cannot build a library with OpenMP: {said}"
+        return f"{runtime.cc} cannot optimize at link time: {error}"
+    return f"{runtime.cc} cannot build a library with OpenMP: {error}"
 
 
 @functools.cache
@@ -167,7 +167,7 @@ def _tried(cc: str, compiling: tuple[str, ...], linking: tuple[str, ...]) -> str
             [cc, *linking, "trial.o", *words.LIBRARIES, "-o", "trial.so"],
         )
         for command in commands:
-            ok, said = compilers.run(command, place)
+            ok, output = compilers.run(command, place)
             if not ok:
-                return compilers.first_error(said)
+                return compilers.first_error(output)
     return None

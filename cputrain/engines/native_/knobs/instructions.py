@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class NativeInstructions(Instructions):
     """The library that multiplies; vectors of its own code are counted by its compiler's knob."""
 
-    def said(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
+    def reports(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
         backend = experiment.runtime.matmul_backend
         if backend == "openblas":
             return openblas(readings)

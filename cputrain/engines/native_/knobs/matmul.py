@@ -6,14 +6,10 @@ The engine's OpenMP threads each call the library.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cputrain.knobs.inforce import Check, same
-from cputrain.knobs.knob import Placement
 from cputrain.knobs.matmul import MKL_LAYERS, Matmul, given
-
-if TYPE_CHECKING:
-    from cputrain.experiment import Experiment
 
 ALONE = {
     "openblas": {"OPENBLAS_NUM_THREADS": "1"},
@@ -27,20 +23,12 @@ class NativeMatmul(Matmul):
     def threading(self, backend: str) -> dict[str, str]:
         return ALONE[backend]
 
-    def checks(
-        self, experiment: Experiment, placement: Placement, readings: dict[str, Any]
-    ) -> list[Check]:
-        """The library's file, its one thread, and that MKL has no layer of threads."""
-        backend, blas = experiment.runtime.matmul_backend, readings.get("blas") or {}
-        if backend == "default":
-            return []
-        path = given()
-        checks = [
-            same("library of matrix products", path, blas.get("path")),
-            same("threads of the library itself", 1, blas.get("threads")),
-        ]
+    def checks_of_threads(self, backend: str, readings: dict[str, Any]) -> list[Check]:
+        """The library has one, and MKL no layer of them."""
+        blas = readings.get("blas") or {}
+        checks = [same("threads of the library itself", 1, blas.get("threads"))]
         if backend == "mkl":
-            layer = layer_of(path, readings)
+            layer = layer_of(given(), readings)
             checks.append(same("MKL's threading layer", "sequential", layer))
         return checks
 

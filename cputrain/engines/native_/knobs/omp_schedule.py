@@ -53,11 +53,11 @@ def in_force(schedule: str, loaded: list[Path], readings: dict[str, Any]) -> lis
     """
     from cputrain.knobs.inforce import Check, same
 
-    asked = f"{schedule},1" if schedule in BY_TURN else schedule
+    expected = f"{schedule},1" if schedule in BY_TURN else schedule
     calls = {name for path in loaded for name in built.linked_names(path)}
     asking = sorted(name for name in calls if AT_RUN_TIME.fullmatch(name))
     return [
-        same("OpenMP's schedule of loops", asked, openmp.schedule()),
-        same("the schedule that the library sees", asked, readings.get("run_sched")),
+        same("OpenMP's schedule of loops", expected, openmp.schedule()),
+        same("the schedule that the library sees", expected, readings.get("run_sched")),
         Check("loops that ask for it", "one at least", asking, bool(asking)),
     ]

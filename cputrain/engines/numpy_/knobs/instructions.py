@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 class NumpyInstructions(Instructions):
     """NumPy's loops, OpenBLAS, and the library that was loaded beside it."""
 
-    def said(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
+    def reports(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
         return {"numpy": readings["simd"]} | openblas(readings) | beside()

@@ -50,8 +50,8 @@ class InductorCompiler(Knob):
             return None
         cxx = _cxx(experiment)
         if not is_here(cxx):
-            what = f"inductor's C++ compiler, {cxx}, is not installed"
-            return f"{what}: {INSTALL[cxx]}"
+            missing = f"inductor's C++ compiler, {cxx}, is not installed"
+            return f"{missing}: {INSTALL[cxx]}"
         if cxx == "clang++" and openmp_header() is None:
             return f"clang++ has no omp.h: {HEADER}"
         return None
@@ -103,17 +103,21 @@ def in_force(experiment: Experiment, loaded: list[Path]) -> list[Check]:
     except Unknown as unknown:
         return [Check("compiled code's own record", "readable", str(unknown), False)]
     cxx, level = _cxx(experiment), experiment.runtime.cxx_level
-    found = sorted({record.compiler for record in records})
-    checks = [Check("compiler of the compiled code", [cxx], found, found == [cxx])]
+    compilers = sorted({record.compiler for record in records})
+    checks = [Check("compiler of the compiled code", [cxx], compilers, compilers == [cxx])]
     if level != "default":
         # No switch at all is -O0, and -O is -O1.
-        levels = {one for record in records for one in record.last(r"-(O\w*)")}
-        levels = {{"": "O0", "O": "O1"}.get(one, one) for one in levels}
+        levels = {switch for record in records for switch in record.last(r"-(O\w*)")}
+        levels = {{"": "O0", "O": "O1"}.get(switch, switch) for switch in levels}
         checks.append(same("level of the compiled code", [level], sorted(levels)))
     if march := MARCH[experiment.system.instruction_set]:
-        found = sorted({one for record in records for one in record.last(r"-march=(.*)")})
-        checks.append(same("architecture of the compiled code", [march], found))
-        wide = sorted({one for record in records for one in record.last(r"-m(avx512\w+)") if one})
+        architectures = sorted(
+            {switch for record in records for switch in record.last(r"-march=(.*)")}
+        )
+        checks.append(same("architecture of the compiled code", [march], architectures))
+        wide = sorted(
+            {switch for record in records for switch in record.last(r"-m(avx512\w+)") if switch}
+        )
         checks.append(same("AVX-512 switches of the compiled code", [], wide))
     if cxx == "clang++":
         second = mapped.libraries("libomp")

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 class TorchInstructions(Instructions):
     """torch's loops, oneDNN and MKL; IPEX's too."""
 
-    def said(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
-        said: dict[str, Any] = readings["instruction_sets"]
-        return said
+    def reports(self, experiment: Experiment, readings: dict[str, Any]) -> dict[str, Any]:
+        reports: dict[str, Any] = readings["instruction_sets"]
+        return reports

@@ -39,18 +39,18 @@ class TorchThreads(Knob):
         from cputrain.knobs.inforce import same
 
         system, checks = experiment.system, []
-        if (asked := system.inter_op_threads) is not None:
-            found = readings.get("inter_op_threads")
-            checks.append(same("torch.get_num_interop_threads()", asked, found))
-        if (asked := system.intra_op_threads) is not None:
-            found = readings.get("intra_op_threads")
-            checks.append(same("torch.get_num_threads(), as set", asked, found))
+        if (expected := system.inter_op_threads) is not None:
+            reported = readings.get("inter_op_threads")
+            checks.append(same("torch.get_num_interop_threads()", expected, reported))
+        if (expected := system.intra_op_threads) is not None:
+            reported = readings.get("intra_op_threads")
+            checks.append(same("torch.get_num_threads(), as set", expected, reported))
             if (mkl := mkl_threads(readings.get("parallel_info", ""))) is not None:
-                checks.append(same("mkl_get_max_threads()", asked, mkl))
+                checks.append(same("mkl_get_max_threads()", expected, mkl))
         return checks
 
 
 def mkl_threads(parallel_info: str) -> int | None:
     """MKL's thread count in torch.__config__.parallel_info(); None where torch has no MKL."""
-    found = re.search(r"mkl_get_max_threads\(\) : (\d+)", parallel_info)
-    return None if found is None else int(found[1])
+    match = re.search(r"mkl_get_max_threads\(\) : (\d+)", parallel_info)
+    return None if match is None else int(match[1])

@@ -1,0 +1,50 @@
+"""Cells by their effects: one measured beside its reference, and how surely it differs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from cputrain.results.columns import Row
+from cputrain.results.rows import CellResult
+
+CellRow = tuple[CellResult, Row]
+"""A cell and its row."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell that has an effect.
+
+    Attributes:
+        effect: with its 99 % interval, None where there is none. A baseline has 1 by definition:
+            what its pairs say is noise, and stands in its row.
+    """
+
+    cell: CellResult
+    row: Row
+    effect: float
+    low: float | None
+    high: float | None
+
+    @property
+    def surely(self) -> float:
+        """How far the interval's end nearest to 1 is from it, in logarithms; 0 where it holds 1."""
+        if self.low is None or self.high is None:
+            return 0.0
+        return max(math.log(self.low), -math.log(self.high), 0.0)
+
+
+def measured(cell: CellResult, row: Row) -> Measured | None:
+    """A cell with its effect; None where it has none."""
+    if not cell.ok:
+        return None
+    if cell.is_baseline:
+        return Measured(cell, row, 1.0, 1.0, 1.0)
+    effect, low, high = (_ratio(row[name]) for name in ("effect", "effect_low", "effect_high"))
+    return None if effect is None else Measured(cell, row, effect, low, high)
+
+
+def _ratio(value: float | None) -> float | None:
+    """None for what is no ratio."""
+    return value if value is not None and 0 < value < math.inf else None

@@ -1,0 +1,53 @@
+"""A/A: cells that run their reference's own experiment. What their pairs differ by is noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cputrain.analysis import by_engine
+from cputrain.record.worker import WorkerRecord
+from cputrain.results.rows import CellResult
+
+SUITE = "Baseline"
+"""The suite that is there for that alone: the same experiment in every cell."""
+
+
+def is_identical(cell: CellResult) -> bool:
+    """Whether a cell runs what its reference runs."""
+    return cell.is_baseline or cell.suite == SUITE
+
+
+def engine(cell: CellResult) -> str | None:
+    """What trains in a cell; None where its record does not say."""
+    name = cell.experiment.get("runtime", {}).get("engine")
+    return None if name is None else str(name)
+
+
+def reference_engines(cells: Iterable[CellResult]) -> dict[str, str | None]:
+    """By name, the engine of each cell's reference: of its baseline cell, else its own.
+
+    An engine that is a parameter beside the variable has a baseline of its own.
+    """
+    by_name = {cell.name: cell for cell in cells}
+    engines = {}
+    for cell in by_name.values():
+        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
+        is_own = base is None or by_engine.engine(cell) is not None
+        engines[cell.name] = engine(cell if is_own or base is None else base)
+    return engines
+
+
+def distinct(cells: Iterable[CellResult], earlier: bool = False) -> list[WorkerRecord]:
+    """The workers of cells, each that ran once: copies of a record are left out.
+
+    Args:
+        cells: some of which may have the workers of others.
+        earlier: those of other sessions than the cells' own.
+    """
+    ran: dict[tuple[object, ...], WorkerRecord] = {}
+    for cell in cells:
+        for worker in cell.earlier if earlier else cell.workers:
+            # A copy has a name of its own, and all else of what it is a copy of.
+            what = worker.session, worker.started, worker.reference, tuple(worker.step_s)
+            ran.setdefault(what, worker)
+    return list(ran.values())

@@ -1,0 +1,148 @@
+"""What pairs of one engine differ by when nothing differs: learned from a session.
+
+How far workers are apart is learned from A/A pairs, and from cells that ran in several passes; the
+noise of blocks from within the passes of all cells. Both are kept as a distribution, not as a best
+estimate: where few passes tell, intervals are wider, as those of Student's t are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cputrain.analysis.paired import model
+from cputrain.analysis.paired.model import Array, Pass
+
+BLOCKS = np.geomspace(2e-4, 0.5, 36)
+"""Scales of block noise that are thought possible, 0.02 % to 50 %, all alike likely beforehand."""
+LIKENESS = np.array([0.15, 0.2, 0.3, 0.45, 0.7])
+"""How much cells of one engine may differ in that: standard deviations of the log scale."""
+WORKERS = np.geomspace(4e-4, 0.2, 22)
+"""Scales of the worker effect that are thought possible."""
+USUAL_WORKER = (0.007, 0.8)
+"""What is thought of it beforehand: median and log standard deviation, so 0.15 % to 3.4 % in 95 of
+100 cases. Identical workers beside each other were 0.35 % apart (native) to 1 % (torch)."""
+TINY = 1e-300
+"""What is less likely than this is as good as impossible; its logarithm is a number."""
+NEGLIGIBLE = 3e-4
+"""Scales less likely than this, of the likeliest, are left out."""
+
+
+@dataclass(frozen=True)
+class EngineNoise:
+    """The noise of one engine's pairs in one session. All scales are of natural logarithms.
+
+    Attributes:
+        block: typical noise of one pair, as the standard deviation of a normal distribution with
+            the same quartiles; 0.02 is 2 %.
+        worker: how far two workers of one experiment are apart, in the same terms.
+        worker_low, worker_high: 90 % interval of `worker`.
+        worst: the largest |log effect| of a single A/A pass.
+        identical: A/A passes that this was learned from.
+        blocks, block_weights: scales a cell's pairs may have and how likely each is, shape (B,).
+        workers, worker_weights: the same of the worker effect, shape (W,).
+    """
+
+    block: float
+    worker: float
+    worker_low: float
+    worker_high: float
+    worst: float
+    identical: int
+    blocks: Array
+    block_weights: Array
+    workers: Array
+    worker_weights: Array
+
+
+def learn(
+    identical: Sequence[Pass],
+    cells: Sequence[Sequence[Pass]] = (),
+    earlier: Sequence[Pass] = (),
+) -> EngineNoise | None:
+    """The noise of one engine; None without any A/A pass: nothing tells what a worker is off by.
+
+    Args:
+        identical: the session's A/A passes: both workers ran the same experiment.
+        cells: the passes of each other cell of the session. All tell the noise of blocks, those
+            with two passes or more also how far workers are apart.
+        earlier: A/A passes of earlier sessions on this machine; of their noise of blocks nothing
+            is taken, the machine may have been calmer then.
+    """
+    all_identical = [*identical, *earlier]
+    if not all_identical:
+        return None
+    session = [[pass_] for pass_ in identical] + [list(passes) for passes in cells if passes]
+    session = session or [[pass_] for pass_ in earlier]
+    blocks, block_weights = _likely(BLOCKS, _block_weights(session))
+    usual, log_sd = USUAL_WORKER
+    log_likely = -0.5 * (np.log(WORKERS / usual) / log_sd) ** 2
+    for pass_ in all_identical:
+        log_likely += _log_of_workers([pass_], np.zeros(1), blocks, block_weights)
+    typical = _quantile(blocks, block_weights, 0.5)
+    for passes in cells:
+        if len(passes) > 1:
+            thetas = model.thetas(passes, typical, usual)
+            log_likely += _log_of_workers(passes, thetas, blocks, block_weights)
+    workers, worker_weights = _likely(WORKERS, np.exp(log_likely - np.max(log_likely)))
+    low, middle, high = (_quantile(workers, worker_weights, at) for at in (0.05, 0.5, 0.95))
+    return EngineNoise(
+        block=model.PAIR_SD * typical,
+        worker=model.WORKER_SD * middle,
+        worker_low=model.WORKER_SD * low,
+        worker_high=model.WORKER_SD * high,
+        worst=max(abs(pass_.median) for pass_ in all_identical),
+        identical=len(all_identical),
+        blocks=blocks,
+        block_weights=block_weights,
+        workers=workers,
+        worker_weights=worker_weights,
+    )
+
+
+def _block_weights(cells: Sequence[Sequence[Pass]]) -> Array:
+    """How likely a cell has each of `BLOCKS`: log-normal about a typical scale, both learned."""
+    within = np.stack([np.prod([_within(pass_) for pass_ in passes], axis=0) for passes in cells])
+    logs = np.log(BLOCKS)
+    about = -0.5 * ((logs[None, None, :] - logs[None, :, None]) / LIKENESS[:, None, None]) ** 2
+    given = np.exp(about)
+    given /= given.sum(axis=2, keepdims=True)  # shape (likeness, typical, scale)
+    log_likely = np.log(np.maximum(given @ within.T, TINY)).sum(axis=2)
+    weights = np.exp(log_likely - np.max(log_likely))
+    return np.asarray(np.einsum("lt,lts->s", weights, given), dtype=np.float64)
+
+
+def _within(pass_: Pass) -> Array:
+    """How likely the pairs of a pass are for each of `BLOCKS`, wherever they lie: shape (B,)."""
+    if len(pass_.log_ratios) < 2:
+        return np.ones(len(BLOCKS))
+    width = BLOCKS + model.spread(pass_.log_ratios)
+    places = pass_.median + width[:, None] * model.offsets(0.3, 15.0)[None, :]
+    density = model.pairs_density(pass_.log_ratios, places, BLOCKS[:, None])
+    likely = np.trapezoid(density, places, axis=1)
+    return np.asarray(likely / np.max(likely), dtype=np.float64)
+
+
+def _log_of_workers(
+    passes: Sequence[Pass], thetas: Array, blocks: Array, block_weights: Array
+) -> Array:
+    """Log likelihood of each of `WORKERS`, with theta anywhere on its grid: shape (W,)."""
+    likely = model.likelihood(passes, thetas, blocks, WORKERS) @ block_weights
+    if len(thetas) > 1:
+        return np.asarray(np.log(np.trapezoid(likely, thetas, axis=1)), dtype=np.float64)
+    return np.asarray(np.log(likely[:, 0]), dtype=np.float64)
+
+
+def _likely(scales: Array, weights: Array) -> tuple[Array, Array]:
+    """The scales that are not negligible, with weights that sum to 1."""
+    kept = weights > NEGLIGIBLE * np.max(weights)
+    return scales[kept], weights[kept] / weights[kept].sum()
+
+
+def _quantile(scales: Array, weights: Array, at: float) -> float:
+    """Of scales with weights: where the sum of the weights passes `at`, in between by logs."""
+    middles = np.cumsum(weights) - weights / 2
+    return math.exp(float(np.interp(at, middles, np.log(scales))))

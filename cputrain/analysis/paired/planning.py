@@ -1,0 +1,125 @@
+"""Which cells get another pass: by how exact their effects are, never by what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from cputrain.analysis.paired.effect import Effect
+from cputrain.analysis.paired.forecast import further_passes
+from cputrain.analysis.paired.model import MEDIAN_VARIANCE
+from cputrain.analysis.paired.noise import EngineNoise
+
+PRECISION = 0.02
+"""Half width, of logarithms, that an effect near 1 is asked to have."""
+PROPORTION = 0.1
+"""Half width over |log effect| that a large effect is asked to have."""
+
+FEWEST_PAIRS, MOST_PAIRS = 4, 12
+"""Of a pass: fewer leave the noise of blocks to guesses, more do not make up for a new worker."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[Key]):
+    """A cell that might get another pass.
+
+    Attributes:
+        key: whatever the caller knows it by.
+        effect: what is known so far.
+        noise: of its engine.
+        seconds: that one more pass of it takes, all included.
+    """
+
+    key: Key
+    effect: Effect
+    noise: EngineNoise | None
+    seconds: float
+
+
+def target(effect: Effect, precision: float = PRECISION) -> float:
+    """The half width, of logarithms, at which a cell is closed.
+
+    sqrt(precision^2 + (PROPORTION log value)^2): it does not depend on the side of 1, nor on where
+    the interval lies, and has no edge that an effect could cross by chance. (Stopping at a width
+    keeps an interval's level, stopping at significance does not: Chow & Robbins 1965, "On the
+    asymptotic theory of fixed-width sequential confidence intervals", Ann. Math. Stat. 36.)
+    """
+    return math.hypot(precision, PROPORTION * math.log(effect.value))
+
+
+def is_closed(effect: Effect, noise: EngineNoise | None, precision: float = PRECISION) -> bool:
+    """Whether a cell needs no further pass: its interval is as narrow as its target.
+
+    With a single pass, the worst A/A pass of its engine has to be within the target too: a verdict
+    from one pass is refused below it.
+    """
+    width = effect.half_width
+    if noise is None or width is None:
+        return False
+    if effect.passes == 1:
+        width = max(width, noise.worst)
+    return width <= target(effect, precision)
+
+
+def passes_to_close(
+    effect: Effect, noise: EngineNoise | None, precision: float = PRECISION
+) -> int | None:
+    """About how many more passes close a cell.
+
+    Returns:
+        0 where it is closed; None without an interval, or where it takes more than
+        `forecast.MOST_PASSES`.
+    """
+    width = effect.half_width
+    if noise is None or width is None:
+        return None
+    if is_closed(effect, noise, precision):
+        return 0
+    passes = further_passes(effect.passes, width / target(effect, precision))
+    # A single pass that is narrow enough, and less so than the worst A/A pass, needs one more.
+    return None if passes is None else max(1, passes)
+
+
+def pairs_per_pass(noise: EngineNoise, start_s: float, pair_s: float) -> int:
+    """How many pairs of a pass make effects narrow in the least time.
+
+    A pass of n pairs costs start_s + n pair_s and leaves the variance
+    worker^2 + MEDIAN_VARIANCE block^2 / n; the product is least at
+    n = sqrt(start_s / pair_s * MEDIAN_VARIANCE block^2 / worker^2), the number of repetitions
+    within a level by the cost model of Kalibera & Jones 2013 (see `model`).
+
+    Args:
+        noise: of the engine.
+        start_s: seconds until both workers of a pass are warm.
+        pair_s: seconds of a pair.
+    """
+    pairs = math.sqrt(start_s / pair_s * MEDIAN_VARIANCE) * noise.block / noise.worker
+    return min(max(round(pairs), FEWEST_PAIRS), MOST_PAIRS)
+
+
+def next_pass(
+    cells: Sequence[Candidate[Key]], budget_s: float, precision: float = PRECISION
+) -> list[Key]:
+    """The cells of the next pass, those first that are closed by the fewest seconds.
+
+    So a pass closes as many cells as it can. A cell that does not fit leaves its place to cheaper
+    ones.
+
+    Args:
+        cells: all that ran; closed ones are passed over.
+        budget_s: seconds that the pass may take in all.
+        precision: see `PRECISION`.
+    """
+    costs = [(passes_to_close(cell.effect, cell.noise, precision), cell) for cell in cells]
+    still_open = [(passes * cell.seconds, cell) for passes, cell in costs if passes]
+    chosen: list[Key] = []
+    left_s = budget_s
+    for _, cell in sorted(still_open, key=lambda cost: cost[0]):
+        if cell.seconds <= left_s:
+            chosen.append(cell.key)
+            left_s -= cell.seconds
+    return chosen

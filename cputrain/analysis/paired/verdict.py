@@ -1,0 +1,79 @@
+"""What is said of an effect: faster, slower, same, or not told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from cputrain.analysis.paired.effect import Effect
+from cputrain.analysis.paired.forecast import further_passes
+from cputrain.analysis.paired.noise import EngineNoise
+
+SAME_WITHIN = 1.03
+"""Ratios between 1 / 1.03 and 1.03 are the same time: who tunes a training run does not change a
+setting for less, and a machine, a compiler or a memory layout moves a step time by as much."""
+
+Word = Literal["faster", "slower", "same", "not told"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of an effect.
+
+    Attributes:
+        word: what is said.
+        further_passes: about how many more passes "not told" needs; None for other words, and
+            where it cannot be told: more than `forecast.MOST_PASSES`.
+    """
+
+    word: Word
+    further_passes: int | None = None
+
+
+def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
+    """What is said of an effect.
+
+    - "same": the 90 % interval lies within `SAME_WITHIN`, which is two one-sided tests at 5 %
+      (Schuirmann 1987, "A comparison of the two one-sided tests procedure and the power approach",
+      J. Pharmacokinet. Biopharm. 15). It goes before the next: an effect that is surely there and
+      surely below 3 % is the same time.
+    - "faster", "slower": the 99 % interval does not hold 1. From a single pass only where the
+      effect is also beyond the worst A/A pass: what a worker of that engine has been off by
+      without any cause, this one may be too.
+    - "not told" else.
+
+    Args:
+        effect: from `effect.effect`.
+        noise: that it was made with.
+    """
+    if noise is None or effect.low is None or effect.high is None:
+        return Verdict("not told")
+    if is_same(effect):
+        return Verdict("same")
+    beyond = effect.passes > 1 or abs(math.log(effect.value)) > noise.worst
+    if effect.high < 1 and beyond:
+        return Verdict("faster")
+    if effect.low > 1 and beyond:
+        return Verdict("slower")
+    return Verdict("not told", _further_passes(effect))
+
+
+def is_same(effect: Effect) -> bool:
+    """Whether the 90 % interval lies within `SAME_WITHIN`; False without an interval."""
+    if effect.low_90 is None or effect.high_90 is None:
+        return False
+    return effect.low_90 > 1 / SAME_WITHIN and effect.high_90 < SAME_WITHIN
+
+
+def _further_passes(effect: Effect) -> int | None:
+    """About how many more passes tell, if the effect is what it seems: by either verdict."""
+    size = abs(math.log(effect.value))
+    half, half_90 = effect.half_width, effect.half_width_90
+    if half is None or half_90 is None:
+        return None
+    room = math.log(SAME_WITHIN) - size
+    narrower = min(half / size if size else math.inf, half_90 / room if room > 0 else math.inf)
+    passes = further_passes(effect.passes, narrower)
+    # A single pass that tells enough by itself, and lies within the worst A/A pass, needs one more.
+    return None if passes is None else max(1, passes)

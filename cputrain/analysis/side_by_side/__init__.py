@@ -1,0 +1,1 @@
+"""Engines of one interleaved run: what rounds of fresh workers say."""

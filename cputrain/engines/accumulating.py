@@ -1,0 +1,28 @@
+"""Engines whose step is a pass for each micro-batch, and one update."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cputrain.data.batches import Batch
+
+
+class Accumulating(abc.ABC):
+    """See `cputrain.engines.Engine`. JAX is none of them: its whole step is one program."""
+
+    @abc.abstractmethod
+    def accumulate(self, batch: Batch, share: float) -> float:
+        """Forward and backward; the gradients of several batches add up."""
+
+    @abc.abstractmethod
+    def update(self) -> None:
+        """Let the optimizer take a step on the sum."""
+
+    def train_step(self, *batches: Batch) -> float:
+        """One optimizer step."""
+        share = 1 / len(batches)
+        loss = sum(self.accumulate(batch, share) for batch in batches) * share
+        self.update()
+        return loss

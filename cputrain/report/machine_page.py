@@ -1,0 +1,143 @@
+"""What the page says of one machine: its suites as ranked, its step time, noise and versions."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cputrain.analysis import identical, ranking
+from cputrain.analysis.ends import CellRow
+from cputrain.analysis.noise_lines import NoiseLine
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.report import one_off, presets
+from cputrain.report.notes import note
+from cputrain.report.skipped import by_reason
+from cputrain.report.suite_table import SuiteTable
+from cputrain.results.columns import VERSIONS, Row
+from cputrain.results.machines import MachineFacts
+from cputrain.results.rows import CellResult
+
+NAMES = {"ipex": "IPEX", "cc_version": "", "python": "Python"}
+"""What `columns.VERSIONS` are called, where not as their columns; a compiler says its name."""
+
+
+@dataclass(frozen=True)
+class MachinePage:
+    """What the page says of one machine.
+
+    Attributes:
+        rows, cells: of the same cells, in order.
+        noises: of its engines, the newest session first.
+        plots: SVG of each suite that has one.
+        known: suites that there are, whether they ran or not.
+        engines: rows of `results.engines`; empty where they did not run side by side.
+    """
+
+    machine: MachineFacts
+    rows: Sequence[Row]
+    cells: Sequence[CellResult]
+    noises: Sequence[NoiseLine]
+    plots: Mapping[str, Path]
+    known: Collection[str] = ()
+    engines: Sequence[Row] = ()
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+    @property
+    def measured(self) -> list[CellRow]:
+        """Each cell with its row."""
+        return list(zip(self.cells, self.rows, strict=True))
+
+    @cached_property
+    def ranked(self) -> list[ranking.Ranked]:
+        """The suites that vary something, by how surely it changes the step time."""
+        return ranking.rank(self.measured)
+
+    @property
+    def settings(self) -> list[ranking.Ranked]:
+        """Suites whose values all do the same work."""
+        return [suite for suite in self.ranked if suite.is_same_work]
+
+    @property
+    def sizes(self) -> list[ranking.Ranked]:
+        """Suites whose values are of different sizes."""
+        return [suite for suite in self.ranked if not suite.is_same_work]
+
+    @property
+    def starts(self) -> list[one_off.Start]:
+        """What each engine costs once in a run."""
+        return one_off.starts(self.rows)
+
+    @property
+    def first_steps(self) -> list[one_off.FirstStep]:
+        """The cells that time a first step."""
+        return one_off.first_steps(self.measured)
+
+    @property
+    def published(self) -> list[presets.Line]:
+        """The presets beside what their sources say; empty where none ran."""
+        return presets.lines(self.rows, note)
+
+    @property
+    def baseline_s(self) -> float | None:
+        """Seconds per baseline step: median over the A/A cells, else over all baseline cells.
+
+        Cells with a disturbed sample count only where there is no other.
+        """
+        usual = specs.settle(Experiment()).identity
+        baselines = [
+            (cell.suite, row)
+            for cell, row in self.measured
+            if cell.ok and cell.workers and cell.workers[-1].identity == usual
+        ]
+        rows = [row for suite, row in baselines if suite == identical.SUITE]
+        rows = rows or [row for _, row in baselines]
+        rows = [row for row in rows if not row["disturbed_samples"]] or rows
+        times = [row["step_s"] for row in rows]
+        return statistics.median(times) if times else None
+
+    @property
+    def noise(self) -> NoiseLine | None:
+        """The usual engine's noise in the newest session that tells it; None where none does."""
+        usual = Experiment().runtime.engine
+        known = (line for line in self.noises if line.engine == usual and line.noise is not None)
+        return next(known, None)
+
+    @property
+    def stack(self) -> str:
+        """Versions of what was measured, every one that occurs."""
+        known, every = [], (*self.rows, *self.engines)
+        for column in VERSIONS:
+            name = NAMES.get(column, column)
+            versions = sorted({row[column] for row in every if row.get(column)})
+            known += [f"{name} {' and '.join(versions)}".strip()] if versions else []
+        return ", ".join(known)
+
+    def suites(self) -> list[SuiteTable]:
+        """Suites of which something ran, as ranked."""
+        ran = dict.fromkeys([ranked.suite for ranked in self.ranked])
+        ran |= dict.fromkeys(cell.suite for cell in self.cells)
+        by_suite: dict[str, list[CellRow]] = {suite: [] for suite in ran}
+        for cell, row in self.measured:
+            if cell.suite in ran:
+                by_suite[cell.suite].append((cell, row))
+        differ = {ranked.suite for ranked in self.sizes}
+        return [SuiteTable(suite, cells, suite in differ) for suite, cells in by_suite.items()]
+
+    @property
+    def not_run(self) -> list[str]:
+        """Suites of which nothing ran."""
+        ran = {cell.suite for cell in self.cells}
+        return [suite for suite in self.known if suite not in ran]
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """The cells that this machine cannot run, by reason."""
+        return by_reason(self.measured)

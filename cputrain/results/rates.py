@@ -1,0 +1,74 @@
+"""How fast a step's work was done, and what share of the measured peaks that is.
+
+mfu counts the model's work once, and only the tokens that count; hfu all that was executed, blocks
+that were computed again and padding too (Chowdhery et al. 2022, "PaLM", appendix B).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from cputrain.experiment import Experiment
+from cputrain.model import flops
+from cputrain.record.worker import WorkerRecord
+
+Peaks = Mapping[str, Mapping[str, float]]
+"""Measured matmul FLOP/s by type of number (fp32, bf16, int8), then by number of threads."""
+
+
+def columns(worker: WorkerRecord, step_s: float, peaks: Peaks) -> dict[str, Any]:
+    """Rates of a worker whose step takes so many seconds.
+
+    Returns:
+        tokens_per_s, gflop_per_s: by the executed FLOPs; mfu; and hfu where that is another.
+    """
+    counts = worker.work
+    executed, once = best_step_s(worker, peaks), _once_s(worker, peaks)
+    return {
+        "tokens_per_s": counts.tokens_per_step / step_s,
+        "gflop_per_s": counts.flops_per_step / step_s / 1e9,
+        "mfu": once / step_s if once else None,
+        "hfu": executed / step_s if executed and executed != once else None,
+    }
+
+
+def busy_cpus(worker: WorkerRecord) -> str:
+    """How many CPUs a worker's threads can keep busy: the key of its peak."""
+    return str(min(worker.place.threads, len(worker.place.cpus)))
+
+
+def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
+    """Seconds that a step's matrix products take at the measured peaks, each at its own type's.
+
+    None where a peak with as many threads is missing.
+    """
+    return _at_peak_s(worker.work.flops_by_type, busy_cpus(worker), peaks)
+
+
+def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
+    """The same of the model's work, counted once, for the tokens that count."""
+    training = worker.experiment.get("training", {})
+    by_type: Mapping[str, int] = worker.work.flops_by_type
+    if training.get("activation_checkpointing"):
+        # One that says not all that it ran has only what was executed.
+        with contextlib.suppress(ValueError):
+            kept = Experiment.from_json(worker.experiment).but(activation_checkpointing=False)
+            by_type = flops.flops_per_step(kept).by_type
+    best = _at_peak_s(by_type, busy_cpus(worker), peaks)
+    # Of a masked objective all tokens are the model's work, though few are targets.
+    if best is None or training.get("packing") != "padded" or worker.data is None:
+        return best
+    share = worker.data.counted_share if training.get("objective") == "causal" else None
+    return best * (1.0 if share is None else share)
+
+
+def _at_peak_s(by_type: Mapping[str, int], threads: str, peaks: Peaks) -> float | None:
+    total = 0.0
+    for kind, work in by_type.items():
+        peak = peaks.get(kind, {}).get(threads)
+        if not peak:
+            return None
+        total += work / peak
+    return total

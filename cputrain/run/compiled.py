@@ -1,0 +1,60 @@
+"""Where workers keep compiled code: one compilation for each experiment and session.
+
+A worker that times a cold first step finds an empty folder; whoever runs the same later in the
+session finds what it, or another, compiled. Without bench.py every worker has a folder of its own.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain.experiment import Experiment
+from cputrain.run.placement import COMPILED
+from cputrain.run.session import Session
+
+FILLED = "filled"
+"""A file beside the code that says that a worker has compiled all of it."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder for compiled code.
+
+    Attributes:
+        path: of it; None where the worker makes one of its own.
+        is_filled: whether the code is there.
+        stays: whether it is left for later workers.
+    """
+
+    path: Path | None = None
+    is_filled: bool = False
+    stays: bool = False
+
+    def fill(self) -> None:
+        """Note that a worker has compiled its code."""
+        if self.path is not None and self.stays:
+            (self.path / FILLED).touch()
+
+
+def folder(session: Session, experiment: Experiment) -> Folder:
+    """The folder for a worker of `experiment`; of eager engines none.
+
+    Args:
+        session: that it belongs to.
+        experiment: settled.
+    """
+    runtime = experiment.runtime
+    if runtime.compile == "eager":
+        return Folder()
+    if not session.driven:
+        if runtime.jit_state == "warm":
+            return Folder(COMPILED / uuid.uuid4().hex)
+        return Folder()
+    path = COMPILED / session.id / experiment.but(jit_state="steady").identity
+    filled = (path / FILLED).exists()
+    if filled and runtime.jit_state == "cold":
+        return Folder()
+    return Folder(path, filled, stays=True)

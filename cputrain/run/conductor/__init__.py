@@ -1,0 +1,1 @@
+"""The one process that starts, forks, stops, continues and ends all workers of a run."""

@@ -1,0 +1,122 @@
+"""What a cell asks of the conductor, and what it is told: one line of JSON each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from cputrain.record.answers import Failed, Finished, Ready, Sampled
+from cputrain.record.part import Count, Part, Parts
+from cputrain.record.process import Placement
+
+
+class WorkerRequest(Part, frozen=True, kw_only=True):
+    """What a worker is told beside its experiment (see `worker.job`).
+
+    Attributes:
+        folder: for the trained model.
+        start: a saved model to start from.
+    """
+
+    folder: str
+    offline: bool
+    model_cap_bytes: Count
+    start: str | None = None
+
+
+class Start(Part, frozen=True, kw_only=True, tag_field="ask", tag="start"):
+    """Start a worker of the cell.
+
+    Attributes:
+        run: the asv call: workers of another one are not gone on with.
+        compiled: folder for compiled code; `keep` leaves it for a later worker.
+    """
+
+    run: str
+    experiment: Parts
+    request: WorkerRequest
+    compiled: str | None = None
+    keep: bool = False
+
+
+class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
+    """Have a reference: the live one of this run and experiment, or a new one, proven to train."""
+
+    run: str
+    experiment: Parts
+    request: WorkerRequest
+    compiled: str | None = None
+
+
+class Take(Part, frozen=True, kw_only=True, tag_field="ask", tag="take"):
+    """Let a worker train a sample's steps while all others are stopped.
+
+    Attributes:
+        beside: it is compared with another worker's sample that comes just before or after.
+    """
+
+    worker: str
+    beside: bool
+
+
+class Finish(Part, frozen=True, kw_only=True, tag_field="ask", tag="finish"):
+    """Have a worker prove that it trained, save its model and end."""
+
+    worker: str
+
+
+class End(Part, frozen=True, kw_only=True, tag_field="ask", tag="end"):
+    """End a worker, whatever it does."""
+
+    worker: str
+
+
+class Started(Part, frozen=True, kw_only=True, tag_field="told", tag="started"):
+    """A worker is warm, and stopped.
+
+    Attributes:
+        worker: its name.
+        forked: whether it was forked from a process that had imported its engine.
+        ready: what it reports.
+        proof: of a reference: that it trained; None once a cell has written that down, which it
+            has when it goes on to start a worker.
+    """
+
+    worker: str
+    forked: bool
+    placement: Placement
+    ready: Ready
+    proof: Finished | None = None
+
+
+class Taken(Part, frozen=True, kw_only=True, tag_field="told", tag="taken"):
+    """A sample."""
+
+    sampled: Sampled
+
+
+class Ended(Part, frozen=True, kw_only=True, tag_field="told", tag="ended"):
+    """The worker is gone; with its last report where it was to finish."""
+
+    finished: Finished | None = None
+    left_over: str | None = None
+
+
+class Gone(Part, frozen=True, kw_only=True, tag_field="told", tag="gone"):
+    """The worker gave no number, and is gone."""
+
+    failed: Failed
+
+
+class Busy(Part, frozen=True, kw_only=True, tag_field="told", tag="busy"):
+    """Nothing can be measured now: one line says why."""
+
+    reason: str
+
+
+Ask = Start | Refer | Take | Finish | End
+Told = Started | Taken | Ended | Gone | Busy
+ASK = msgspec.json.Decoder(Ask)
+TOLD = msgspec.json.Decoder(Told)
+Role = Literal["cell", "reference"]

@@ -1,0 +1,68 @@
+"""What a session's pass has measured already: nothing is measured twice in one pass.
+
+A cell that is done leaves a line. A later cell of the same experiment beside the same reference
+takes over its record, samples and model; so does the cell itself where a sweep that was killed
+goes on, as asv keeps nothing of a call that it did not end. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from cputrain import paths
+from cputrain.run.session import Session
+
+Done = tuple[str, str, str]
+"""Identities of a cell's experiment and of its reference's, "" without one; its folder."""
+
+
+def _path(session: Session) -> Path:
+    return paths.STATE / f"measured-{session.id}-{session.number}.jsonl"
+
+
+def done(session: Session) -> list[Done]:
+    """The cells that this pass has measured, in their order; without bench.py none."""
+    if not session.driven:
+        return []
+    try:
+        lines = _path(session).read_text().splitlines()
+    except FileNotFoundError:
+        return []
+    return [(identity, beside, folder) for identity, beside, folder in map(json.loads, lines)]
+
+
+def earlier(session: Session, cell: Done, others: bool) -> Path | None:
+    """The folder of a cell that has run the same in this pass; None where none has.
+
+    Args:
+        session: with the pass.
+        cell: that is to run.
+        others: whether another cell than itself will do.
+    """
+    same = [folder for *what, folder in done(session) if tuple(what) == cell[:2]]
+    if cell[2] in same:
+        return Path(cell[2])
+    return Path(same[0]) if same and others else None
+
+
+def note(session: Session, cell: Done) -> None:
+    """Say that a cell is done."""
+    if session.driven and cell not in done(session):
+        with _path(session).open("a") as file:
+            file.write(json.dumps(cell) + "\n")
+
+
+def forget(session: Session) -> None:
+    """Remove what is known of the passes of a session."""
+    for path in paths.STATE.glob(f"measured-{session.id}-*.jsonl"):
+        path.unlink()
+
+
+def take_over(model: Path, of: Path) -> None:
+    """Have another cell's saved model as one's own, without a second copy on the disk."""
+    model.unlink(missing_ok=True)
+    if of.exists():
+        model.parent.mkdir(parents=True, exist_ok=True)
+        os.link(of, model)

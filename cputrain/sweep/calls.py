@@ -1,0 +1,56 @@
+"""How a pass is cut into asv calls: long enough to pay for a start, short enough to be lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from cputrain.sweep.plan import Planned
+
+CALL_S = 120.0
+"""Seconds of one call, about: asv writes its results at a call's end, so a kill loses what it has
+of one; its start and a fresh parent of forked workers take 8 s."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Suites that one asv call runs, all in one environment."""
+
+    suites: tuple[Planned, ...]
+
+    @property
+    def stack(self) -> str:
+        """The environment."""
+        return self.suites[0].stack
+
+    @property
+    def name(self) -> str:
+        """What its log is called: the first suite's key, and how many more there are."""
+        first, more = self.suites[0].key, len(self.suites) - 1
+        return f"{first} and {more} more" if more else first
+
+    def pattern(self) -> str:
+        """A regular expression that asv matches with these cells only."""
+        names = (re.escape(p.asv_name(cell)) for p in self.suites for cell in p.cells)
+        return f"^({'|'.join(names)})$"
+
+
+def calls(suites: Iterable[Planned], suites_s: Mapping[str, float]) -> Iterator[Call]:
+    """The calls of a pass.
+
+    Args:
+        suites: that it takes; asv runs those of one call in the order of their names.
+        suites_s: seconds that each is expected to take, by key.
+    """
+    waiting: list[Planned] = []
+    total_s = 0.0
+    for planned in sorted(suites, key=lambda planned: (planned.stack, planned.benchmark)):
+        takes_s = suites_s[planned.key]
+        if waiting and (planned.stack != waiting[0].stack or total_s + takes_s > CALL_S):
+            yield Call(tuple(waiting))
+            waiting, total_s = [], 0.0
+        waiting.append(planned)
+        total_s += takes_s
+    if waiting:
+        yield Call(tuple(waiting))

@@ -1,0 +1,108 @@
+"""The closing table of a sweep, and the cells that it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from cputrain.report import words
+from cputrain.sweep import plan
+from cputrain.sweep.console import seconds, shown
+
+if TYPE_CHECKING:
+    from cputrain.results.columns import Row
+
+COUNTS = ("ok", "failed", "skipped", "not told")
+"""How cells end; those that are not told are ok too."""
+
+
+def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> Table:
+    """A line for each suite and engine: its fastest and slowest value, and how cells ended.
+
+    Args:
+        rows: of this machine.
+        machine: its name.
+        suites: that the sweep takes.
+    """
+    whole = Table(title=f"How much each variable changes the step time on {shown(machine)}")
+    for column in ("suite", "fastest", "slowest", "cells"):
+        whole.add_column(column, no_wrap=column == "suite", overflow="fold")
+    baselines: dict[tuple[str, str | None], str | None] = {}
+    for planned in suites:  # a suite may be there for each environment
+        for cell in planned.cells:
+            key = planned.name, cell.engine if planned.suite.engines else None
+            baselines[key] = baselines.get(key) or cell.baseline
+    lines = [_line(rows, *key, baseline) for key, baseline in baselines.items()]
+    for _, line in sorted(lines, key=lambda pair: -pair[0]):
+        whole.add_row(*map(shown, line))
+    return whole
+
+
+def without_number(
+    rows: Sequence[Row], suites: Iterable[plan.Planned]
+) -> Iterator[tuple[str, str, Row]]:
+    """Cells that have run and stand in the tables without a number: suite, cell, row.
+
+    Args:
+        rows: of this machine.
+        suites: that have run, in this call or before it was stopped.
+    """
+    by_cell = {(row["suite"], row["value"]): row for row in rows}
+    missing = {"status": "failed", "reason": "the tables do not have it"}
+    for planned in suites:
+        for cell in planned.cells:
+            row = by_cell.get((planned.name, cell.name), missing)
+            if cell.why_not is None and row["status"] not in ("ok", "skipped"):
+                yield planned.name, cell.name, row
+
+
+def _line(
+    rows: Sequence[Row], suite: str, engine: str | None, baseline: str | None
+) -> tuple[float, list[str]]:
+    """How far apart a line's effects are, as a logarithm, and its texts.
+
+    Args:
+        rows: of this machine.
+        suite: of the line.
+        engine: None where that is no parameter of the suite.
+        baseline: the cell that others are compared with; None without one.
+    """
+    # By name: a cell whose record cannot be read has a folder, and no engine is known of it.
+    end = "" if engine is None else f"-{engine}"
+    of_line = [row for row in rows if row["suite"] == suite and row["value"].endswith(end)]
+    ok = [row for row in of_line if row["status"] == "ok"]
+    skipped = sum(row["status"] == "skipped" for row in of_line)
+    open_cells = sum(row["verdict"] == "not told" and row["value"] != baseline for row in ok)
+    counts = (len(ok), len(of_line) - len(ok) - skipped, skipped, open_cells)
+    cells = [f"{count} {how}" for count, how in zip(counts, COUNTS, strict=True) if count]
+    name = suite if engine is None else f"{suite}, {engine}"
+    paired = [row for row in ok if row["effect"] is not None and row["value"] != baseline]
+    if paired:
+        # The baseline is 1 by definition; what its own pairs say is noise.
+        effects = [(float(row["effect"]), row) for row in paired]
+        effects += [(1.0, row) for row in ok if row["value"] == baseline]
+        ends = [pick(effects, key=lambda pair: pair[0]) for pick in (min, max)]
+        texts = [_effect(row, end, row["value"] == baseline) for _, row in ends]
+        apart = math.log(ends[1][0] / ends[0][0])
+    else:
+        by_time = sorted(ok, key=lambda row: float(row["step_s"]))
+        texts = [_seconds(row, end) for row in (by_time[0], by_time[-1])] if ok else ["-", "-"]
+        apart = 0.0
+    return apart, [name, *texts, ", ".join(cells) or "-"]
+
+
+def _effect(row: Row, end: str, is_baseline: bool) -> str:
+    """ "512: 1.93x [1.90, 1.96] slower"."""
+    value = row["value"].removesuffix(end)
+    if is_baseline:
+        return f"{value}: baseline"
+    effect = words.effect(row["effect"], row["effect_low"], row["effect_high"])
+    return f"{value}: {effect} {words.verdict(row['verdict'], row['further_passes'])}"
+
+
+def _seconds(row: Row, end: str) -> str:
+    """ "mlm-80m: 1.93 s", of a cell that was measured beside nothing."""
+    return f"{row['value'].removesuffix(end)}: {seconds(row['step_s'])}"

@@ -1,0 +1,73 @@
+"""Which cells the next pass of a sweep takes: where it tells most for its seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cputrain import paths
+from cputrain.analysis import effects, open_cells
+from cputrain.analysis.paired import planning
+from cputrain.results import rows
+from cputrain.run.session import Session
+from cputrain.sweep.durations import SUITE_S, Durations
+from cputrain.sweep.plan import Planned
+
+START_S, PAIR_S = 3.0, 0.6
+"""Seconds until both workers of a usual cell are warm, and of a pair of its blocks."""
+
+
+@dataclass(frozen=True)
+class Further:
+    """A further pass.
+
+    Attributes:
+        suites: with the cells that it takes.
+        suites_s: seconds that each may take, by key.
+        pairs: of blocks of each cell: as the noise of this machine makes it worth while.
+    """
+
+    suites: list[Planned]
+    suites_s: dict[str, float]
+    pairs: int
+
+
+def further(
+    session: Session, suites: Sequence[Planned], estimate: Durations, left_s: float
+) -> Further:
+    """The next pass: the cells that are open, as far as they fit into the time.
+
+    A cell that shares another's measurement goes with it: that costs no time, and asv has its
+    number too.
+
+    Args:
+        session: whose records tell what is known.
+        suites: of the sweep, with all its cells.
+        estimate: of seconds.
+        left_s: that the pass may take.
+    """
+    seconds = {
+        (planned.name, cell.name): estimate.cell_s(planned, cell)
+        for planned in suites
+        for cell in planned.cells
+        if cell.why_not is None
+    }
+    cells, _ = rows.read(paths.ROOT, session.machine, (session.mode,))
+    analysis = effects.analyse(cells, {})
+    candidates = open_cells.candidates(analysis, session.id, seconds)
+    candidates = [candidate for candidate in candidates if candidate.key in seconds]
+    taken = {*planning.next_pass(candidates, left_s)}
+    names = {f"{suite}/{value}" for suite, value in taken}
+    sharing = {(cell.suite, cell.value) for cell in cells if cell.same_as in names}
+    again: list[Planned] = []
+    suites_s: dict[str, float] = {}
+    for planned in suites:
+        keys = {cell: (planned.name, cell.name) for cell in planned.cells}
+        cells_of_pass = tuple(cell for cell, key in keys.items() if key in taken or key in sharing)
+        if cells_of_pass:
+            again.append(replace(planned, cells=cells_of_pass))
+            cells_s = [seconds[key] for key in keys.values() if key in taken]
+            suites_s[planned.key] = sum(cells_s) + (SUITE_S if cells_s else 0.0)
+    noises = [candidate.noise for candidate in candidates if candidate.noise is not None]
+    pairs = [planning.pairs_per_pass(noise, START_S, PAIR_S) for noise in noises]
+    return Further(again, suites_s, max(pairs, default=planning.FEWEST_PAIRS))

@@ -1,0 +1,71 @@
+"""The bar of a sweep: how much of it is done, and about how long the rest takes."""
+
+from __future__ import annotations
+
+import time
+
+from rich import progress as rich_progress
+from rich.console import Console
+
+from cputrain.sweep.console import minutes
+
+MOST_OF_A_SUITE = 0.95
+"""A suite that takes longer than expected stays at this share of what was expected."""
+
+
+class TimeLeft:
+    """The bar, on a terminal alone. It is drawn at events: a moving bar would be measured too."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar: rich_progress.Progress | None = None
+        self._suites_s: dict[str, float] = {}
+        self._started = time.monotonic()
+        self._expected_s = 0.0
+
+    def begin(self, suites_s: dict[str, float]) -> None:
+        """Draw it for suites that are to run, by key, with the seconds that each may take."""
+        self._suites_s = dict(suites_s)
+        if not self._console.is_terminal:
+            return
+        self._total_s = sum(suites_s.values())
+        self._bar = rich_progress.Progress(
+            rich_progress.BarColumn(),
+            rich_progress.TextColumn("{task.percentage:.0f} %, {task.description}"),
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=self._total_s)
+        self._bar.start()
+
+    def suite(self, key: str) -> float:
+        """A suite starts; about how many seconds are left."""
+        self._started = time.monotonic()
+        self._expected_s = self._suites_s.get(key, 0.0)
+        self._draw(0.0)
+        return sum(self._suites_s.values())
+
+    def worker(self) -> None:
+        """A worker of the suite ended."""
+        in_suite_s = time.monotonic() - self._started
+        self._draw(min(in_suite_s, MOST_OF_A_SUITE * self._expected_s))
+
+    def suite_done(self, key: str) -> None:
+        """The suite ended."""
+        self._suites_s.pop(key, None)
+        self._draw(0.0)
+
+    def _draw(self, done_s: float) -> None:
+        """Draw it with `done_s` of the suite in progress done."""
+        if self._bar is None:
+            return
+        left = sum(self._suites_s.values()) - done_s
+        text = f"about {minutes(max(left, 1))} left"
+        self._bar.update(self._task, completed=self._total_s - left, description=text, refresh=True)
+
+    def close(self) -> None:
+        """Take it away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

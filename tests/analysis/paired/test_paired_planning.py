@@ -1,0 +1,111 @@
+"""Which cells get another pass."""
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cputrain.analysis.paired import planning
+from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.paired.noise import learn
+from cputrain.analysis.paired.planning import Candidate
+
+pytestmark = pytest.mark.tools
+
+NOISE = dataclasses.replace(learn([Pass((0.001, -0.002, 0.003))] * 6), worst=0.01)
+
+
+def effect_of(value, half, passes=2):
+    factor = math.exp(half)
+    inner = factor**0.64
+    return Effect(
+        value, value / factor, value * factor, value / inner, value * inner, passes, 4 * passes
+    )
+
+
+def candidate(key, half, seconds=5.0, value=1.0, passes=2, noise=NOISE):
+    return Candidate(key, effect_of(value, half, passes), noise, seconds)
+
+
+sizes = st.floats(-2.0, 2.0)
+halves = st.floats(1e-3, 1.0)
+
+
+@given(sizes, halves)
+def test_neither_side_of_one_is_closed_earlier(size, half):
+    here, there = effect_of(math.exp(size), half), effect_of(math.exp(-size), half)
+    assert planning.target(here) == pytest.approx(planning.target(there))
+    assert planning.is_closed(here, NOISE) == planning.is_closed(there, NOISE)
+    assert planning.passes_to_close(here, NOISE) == planning.passes_to_close(there, NOISE)
+
+
+@given(sizes, halves)
+def test_the_target_moves_by_less_than_a_tenth_of_what_the_effect_does(size, half):
+    here, near = (planning.target(effect_of(math.exp(size + by), half)) for by in (0.0, 1e-3))
+    assert abs(near - here) <= 1.01e-3 * planning.PROPORTION
+
+
+@pytest.mark.parametrize("value", [1.0, 1.015, 1.021, 1.1, 1.9])
+def test_closed_is_a_matter_of_width_and_not_of_what_the_interval_holds(value):
+    width = planning.target(effect_of(value, 1.0))
+    assert planning.is_closed(effect_of(value, 0.999 * width), NOISE)
+    assert not planning.is_closed(effect_of(value, 1.001 * width), NOISE)
+
+
+def test_large_effects_need_relative_precision():
+    assert planning.target(effect_of(1.0, 1.0)) == planning.PRECISION
+    assert planning.target(effect_of(4.0, 1.0)) == pytest.approx(0.1 * math.log(4), rel=0.02)
+    assert planning.target(effect_of(1.0, 1.0), precision=0.005) == 0.005
+
+
+def test_a_single_pass_is_not_closed_where_a_worker_alone_was_off_by_more():
+    bad = dataclasses.replace(NOISE, worst=0.5)
+    assert planning.is_closed(effect_of(1.0, 0.01, passes=1), NOISE)
+    assert not planning.is_closed(effect_of(1.0, 0.01, passes=1), bad)
+    assert planning.passes_to_close(effect_of(1.0, 0.01, passes=1), bad) == 1
+    assert planning.is_closed(effect_of(1.0, 0.01, passes=2), bad)
+
+
+def test_passes_to_close_grow_with_the_square_of_the_width():
+    assert planning.passes_to_close(effect_of(1.0, 0.02), NOISE) == 0
+    assert planning.passes_to_close(effect_of(1.0, 0.0201), NOISE) == 1
+    assert planning.passes_to_close(effect_of(1.0, 0.0399), NOISE) == 5  # 0.5 + 1.5 2^2 = 6.5
+    assert planning.passes_to_close(effect_of(1.0, 0.5), NOISE) is None
+
+
+def test_what_is_closed_with_the_fewest_seconds_goes_first():
+    cells = [
+        candidate("wide", 0.1),
+        candidate("closed", 0.01),
+        candidate("nearly", 0.021),
+        candidate("nearly but long", 0.021, seconds=20.0),
+        candidate("middle", 0.03),
+    ]
+    assert planning.next_pass(cells, math.inf) == ["nearly", "middle", "nearly but long", "wide"]
+
+
+def test_the_budget_is_kept_and_what_does_not_fit_leaves_its_place():
+    cells = [candidate("long", 0.021, seconds=9.0), candidate("short", 0.1, seconds=4.0)]
+    assert planning.next_pass(cells, 14.0) == ["long", "short"]
+    assert planning.next_pass(cells, 10.0) == ["long"]
+    assert planning.next_pass(cells, 8.0) == ["short"]
+    assert planning.next_pass(cells, 3.0) == []
+
+
+@pytest.mark.parametrize(
+    ("block", "worker", "start_s", "pairs"),
+    [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 4), (0.05, 0.01, 3.0, 12), (0.01, 0.0005, 1.0, 12)],
+)
+def test_pairs_of_a_pass_are_more_where_blocks_are_the_noise(block, worker, start_s, pairs):
+    noise = dataclasses.replace(NOISE, block=block, worker=worker)
+    assert planning.pairs_per_pass(noise, start_s, pair_s=0.5) == pairs
+
+
+def test_what_cannot_have_an_interval_gets_no_pass():
+    here = Candidate("x", effect([Pass((0.1, 0.1))], None), None, 1.0)
+    assert planning.passes_to_close(here.effect, None) is None
+    assert not planning.is_closed(here.effect, None)
+    assert planning.next_pass([here], math.inf) == []

@@ -1,0 +1,62 @@
+"""Which suites and cells a run takes: expressions as asv's, and --quick."""
+
+import itertools
+import re
+
+import pytest
+
+from cputrain.errors import UsageError
+from cputrain.sweep import plan
+from cputrain.sweep.calls import Call
+from cputrain.sweep.choice import choose
+
+ALL = plan.discover()
+
+
+def test_quick_takes_ends_middle_and_baseline():
+    (chosen,) = choose(ALL, [r"\.BatchSize.*torch"], quick=True)
+    assert [cell.values[0] for cell in chosen.cells] == [1, 8, 64]
+    (chosen,) = choose(ALL, [r"\.SeqLen.*torch"], quick=True)
+    assert [cell.values[0] for cell in chosen.cells] == [128, 256, 512, 2048]
+
+
+def test_quick_takes_ends_middle_and_baseline_of_each_engine():
+    (chosen,) = choose(ALL, [r"\.VocabSize"], quick=True)
+    few = [cell.values for cell in chosen.cells if cell.engine == "torch"]
+    assert few == [(257, "torch"), (8000, "torch"), (50000, "torch")]
+    assert {cell.engine for cell in chosen.cells} >= {"torch", "jax"}
+    assert {cell.engine for cell in chosen.baselines} == {cell.engine for cell in chosen.cells}
+
+
+def test_quick_by_itself_takes_the_cells_that_suites_name():
+    chosen = choose(ALL, None, quick=True)
+    cells = [(planned.name, cell.values) for planned in chosen for cell in planned.cells]
+    own = [c for planned in chosen for c in planned.cells if c not in planned.baselines]
+    assert 20 <= len(own) <= 30
+    assert ("SeqLen", (512, "torch")) in cells and ("Allocator", ("mimalloc", "torch")) in cells
+    for planned in chosen:
+        assert {cell.baseline for cell in planned.cells} <= {cell.name for cell in planned.cells}
+
+
+def test_regexes_match_as_asv_s_do():
+    (chosen,) = choose(ALL, [r"SeqLen.*\((128|2048), 'torch'\)"], quick=False)
+    assert [cell.values for cell in chosen.cells] == [(128, "torch"), (2048, "torch")]
+    method = r"training\.SeqLen\.time_train_steps"
+    assert Call((chosen,)).pattern() == rf"^({method}\(128,\ 'torch'\)|{method}\(2048,\ 'torch'\))$"
+
+
+def test_the_pattern_for_asv_names_what_is_declared_only():
+    (chosen,) = choose(ALL, ["SeqLen"], quick=False)
+    kind = chosen.suite
+    for cell in itertools.product(*kind.params):
+        name = f"{chosen.benchmark}({', '.join(map(repr, cell))})"
+        assert bool(re.match(Call((chosen,)).pattern(), name)) == (cell in kind.cells())
+
+
+def test_a_name_that_matches_nothing_is_answered_with_the_nearest():
+    with pytest.raises(
+        UsageError, match=r"no suite matches 'activation'; did you mean Activation\?"
+    ):
+        choose(ALL, ["activation"], quick=False)
+    with pytest.raises(UsageError, match="no suite matches 'Nonesuch'; there are Baseline, "):
+        choose(ALL, ["Nonesuch"], quick=False)

@@ -1,0 +1,61 @@
+"""What a sweep prints."""
+
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from cputrain.report.export import Summary
+from cputrain.results import columns
+from cputrain.sweep import plan
+from cputrain.sweep.console import seconds
+from cputrain.sweep.progress import Progress
+
+pytestmark = pytest.mark.tools
+
+
+def shown(console):
+    return console.export_text().splitlines()
+
+
+@pytest.fixture
+def console():
+    return Console(record=True, width=80, file=io.StringIO(), highlight=False, soft_wrap=True)
+
+
+def planned(name):
+    return next(suite for suite in plan.discover() if suite.name == name)
+
+
+def test_cells_of_long_names_stand_below_one_another(console):
+    suite = planned("InductorCompiler")
+    progress = Progress(console)
+    progress.call([suite])
+    for cell in suite.cells:
+        about = {"suite": suite.name, "cell": cell.name, "step_s": 0.05, "effect": 1.0}
+        progress.event({"status": "ok", "tokens_per_step": 256, "disturbed": False, **about})
+    progress.call_done()
+    places = {line.index(" a step") for line in shown(console) if " a step" in line}
+    assert len(places) == 1
+
+
+def test_a_reason_is_shown_and_neither_markup_nor_escapes_of_it_are_obeyed(console):
+    Progress(console).say("failed: \x1b[31m[bold]no[/bold] [/nothing]\nloss")
+    assert shown(console) == [
+        "failed: \N{REPLACEMENT CHARACTER}[31m[bold]no[/bold] [/nothing] loss"
+    ]
+
+
+def test_a_machine_s_name_and_values_are_no_markup(console):
+    row = dict.fromkeys(columns.SCHEMA) | {"machine": "[red]x", "suite": "Compiler"}
+    row |= {"status": "ok", "mode": "full"}
+    rows = [{**row, "value": value, "step_s": 0.1} for value in ("[/b]", "\x1b[2J")]
+    summary = Summary(rows=rows, problems=[], files=[])
+    Progress(console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
+    text = "\n".join(shown(console))
+    assert "[red]x" in text and "[/b]: 100 ms" in text and "\x1b" not in text
+
+
+def test_a_time_that_is_none_is_unknown():
+    assert seconds(math.nan) == seconds(math.inf) == "unknown"
