@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from cputrain.run import forking, launch
+from cputrain.run import forking, fresh
 from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.server import Conductor
 
@@ -14,7 +14,7 @@ def lie(monkeypatch, environment):
     Args:
         environment: in the place of `placement.environment`.
     """
-    for module in (launch, forking):
+    for module in (fresh, forking):
         monkeypatch.setattr(module, "environment", environment)
 
 

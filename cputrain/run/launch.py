@@ -1,9 +1,9 @@
 """Start a worker for one experiment, talk to it, and end it and whatever it started.
 
-The settings are applied before the worker's interpreter starts: environment, affinity
-mask, preload. Or a parent that has them, and has imported the engine, forks it (see `forking`).
-The worker gets neither the caller's stdout nor its stderr, dies with it, and may run for a limited
-time: between its turns, where it is stopped, the clock of its deadline stands still.
+It is a fresh interpreter (see `fresh`), or a parent that has imported the engine forks it (see
+`forking`); its settings are applied before. The worker gets neither the caller's stdout nor its
+stderr, dies with it, and may run for a limited time: between its turns, where it is stopped, the
+clock of its deadline stands still.
 """
 
 from __future__ import annotations
@@ -15,37 +15,29 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from cputrain import environ, paths
-from cputrain.engines import settings, specs
+from cputrain import environ
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
-from cputrain.machine.parent import dies_with_parent
 from cputrain.record import answers
 from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled
 from cputrain.record.part import Failure
+from cputrain.run import fresh
 from cputrain.run.family import Family, WillNotStop, adopt_orphans
 from cputrain.run.forking import Parents, Process, forkable
-from cputrain.run.placement import COMPILED, environment, place
+from cputrain.run.placement import place
 from cputrain.run.wire import Wire
 from cputrain.worker.ranks import torchrun
 
 MARK = environ.WORKER
 PATIENCE_S = 0.25
-CACHE: dict[str | None, str] = {
-    **dict.fromkeys(("aot_eager", "inductor"), "TORCHINDUCTOR_CACHE_DIR"),
-    "xla": "JAX_COMPILATION_CACHE_DIR",
-}
-"""The variable that says where compiled code is kept."""
-
 
 A = TypeVar("A", Ready, Sampled, Finished)
 
@@ -112,8 +104,9 @@ class Worker:
                 forked, mark = parents.fork(experiment, self.placement, writing)
                 self.process: Process = forked
             else:
-                mark = uuid.uuid4().hex
-                self.process = self._fresh(command, writing, mark, compiled, keep)
+                started = fresh.start(experiment, self.placement, writing, command, compiled)
+                self.process, mark = started.process, started.mark
+                self._compiled = None if keep else started.compiled
         except BaseException:
             os.close(reading)
             raise
@@ -130,46 +123,6 @@ class Worker:
                 "launched": time.monotonic(),
             }
         )
-
-    def _fresh(
-        self, command: Sequence[str], writing: int, mark: str, compiled: Path | None, keep: bool
-    ) -> subprocess.Popen[bytes]:
-        """A fresh interpreter with the experiment's settings."""
-        experiment, placement = self.experiment, self.placement
-        env = {**environment(experiment, placement), MARK: mark}
-        if experiment.runtime.compile != "eager":
-            folder = compiled or COMPILED / mark
-            # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
-            # TMPDIR: a cold start has none, and none stay behind.
-            env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
-            (folder / "tmp").mkdir(parents=True, exist_ok=True)
-            self._compiled = None if keep else folder
-        tie, cpus = dies_with_parent(), placement.cpus
-        before_exec = settings.before_exec(experiment)
-        words = (*settings.command(experiment, placement), *self._program(command))
-
-        def prepare() -> None:
-            os.sched_setaffinity(0, cpus)
-            for call in before_exec:
-                call()
-            tie()
-
-        return subprocess.Popen(
-            [*words, str(writing)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=paths.PROJECT,
-            env=env,
-            pass_fds=(writing,),
-            preexec_fn=prepare,
-        )
-
-    def _program(self, command: Sequence[str]) -> tuple[str, ...]:
-        ranks = self.placement.ranks
-        module = "cputrain.worker.ranks" if ranks else "cputrain.worker.job"
-        program = tuple(command) or (sys.executable, "-P", "-m", module)
-        return torchrun.words(len(ranks), program) if ranks else program
 
     def ready(self) -> Ready:
         """Wait until the worker is warm and its settings are in force; its report.

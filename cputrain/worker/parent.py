@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from cputrain.machine.parent import die_with_parent
-from cputrain.worker import answering, serving
+from cputrain.worker import answering, resident, serving
 
 
 def load(engine: str) -> None:
@@ -43,8 +43,8 @@ def one_thread() -> str | None:
     return f"{len(threads) - 1} threads beside the first one, and a fork would lose them"
 
 
-def fork(line: socket.socket, descriptors: list[int]) -> None:
-    """Fork a worker, and say which process it is."""
+def fork(line: socket.socket, descriptors: list[int], pages: list[range]) -> None:
+    """Fork a worker with `pages` of files in its memory, and say which process it is."""
     launcher = os.getppid()
     sys.stdout.flush()
     if (child := os.fork()) != 0:
@@ -62,6 +62,7 @@ def fork(line: socket.socket, descriptors: list[int]) -> None:
         os._exit(1)
     line.send(str(os.getpid()).encode())  # by now the launcher can wait for it
     line.close()
+    resident.touch(pages)
     be_worker(*descriptors)
 
 
@@ -94,12 +95,13 @@ def main() -> int:
         return 1
     gc.collect()
     gc.freeze()  # what is imported is not looked through again in every worker
+    pages = resident.file_pages()
     line.send(b"ready")
     while True:
         data, descriptors, _, _ = socket.recv_fds(line, 16, 3)
         if not data:
             return 0
-        fork(line, list(descriptors))
+        fork(line, list(descriptors), pages)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from cputrain.experiment.system import ALLOCATORS
 from cputrain.knobs.allocator import PRELOADED, Allocator
 from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
-from cputrain.run import launch
+from cputrain.run import fresh
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
@@ -49,7 +49,7 @@ def test_a_worker_trains_under_each_allocator_and_says_which_it_had(own_root, al
 def test_a_preload_that_is_lost_is_a_failed_cell_and_no_number_of_glibc(
     own_root, here, monkeypatch
 ):
-    honest = launch.environment
+    honest = fresh.environment
 
     def lying(experiment, placement):
         return honest(experiment, placement) | {"LD_PRELOAD": "/nowhere/libtcmalloc.so"}

@@ -17,7 +17,7 @@ from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
-from cputrain.run import launch, placement
+from cputrain.run import fresh, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
@@ -187,7 +187,7 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, here, monkeypatch
     asked = NUMPY.but(**SMALL, matmul_backend="openblas")
     if (reason := placement.why_not(asked)) is not None:
         pytest.skip(reason)
-    honest = launch.environment
+    honest = fresh.environment
 
     def lying(experiment, place):
         return honest(experiment, place) | {matmul.VARIABLE: "libm.so.6"}

@@ -79,6 +79,8 @@ def test_a_forked_worker_is_as_a_fresh_interpreter_s(start, changes):
     assert checks(reports[1]) == checks(reports[0]) and checks(reports[0])
     first, second = (worker.sample(beside=True) for worker in (fresh, forked))
     assert second.sample.busy == first.sample.busy
+    peaks = [sampled.peak.peak_rss_bytes for sampled in (first, second)]
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.05)
     finished = [worker.finish() for worker in (fresh, forked)]
     assert finished[0].trained.parameters_moved == finished[1].trained.parameters_moved
     assert (fresh.left_over, forked.left_over) == (None, None)

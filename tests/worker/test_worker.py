@@ -15,7 +15,7 @@ from cputrain import engines  # noqa: E402
 from cputrain.data import feed  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
-from cputrain.run import launch  # noqa: E402
+from cputrain.run import fresh  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
 
@@ -71,7 +71,7 @@ def test_the_first_loss_is_that_of_the_initial_weights(own_root):
 
 
 def test_a_thread_count_not_in_force_is_a_failed_cell(own_root, here, monkeypatch):
-    honest = launch.environment
+    honest = fresh.environment
 
     def lying(experiment, placement):
         return honest(experiment, placement) | {"OMP_NUM_THREADS": "3", "MKL_NUM_THREADS": "3"}
@@ -109,7 +109,7 @@ def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, mo
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
 def test_every_compiled_worker_starts_cold_and_leaves_nothing(own_root, here, monkeypatch):
-    monkeypatch.setattr(launch, "COMPILED", own_root / "compiled")
+    monkeypatch.setattr(fresh, "COMPILED", own_root / "compiled")
     compiled = SMALL.but(compile="inductor", n_layer=1, samples=1)
     first, _ = run(compiled)
     second, _ = run(compiled)

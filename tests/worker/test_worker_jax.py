@@ -8,7 +8,7 @@ pytest.importorskip("jax")
 
 from test_worker_kinds import run
 
-from cputrain.run import launch, placement
+from cputrain.run import fresh, placement
 from cputrain.run.launch import CellFailed
 
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
@@ -22,7 +22,7 @@ def found_in(record):
 
 def lie(monkeypatch, **changed):
     """Workers get these variables instead of the experiment's; None is none."""
-    honest = launch.environment
+    honest = fresh.environment
 
     def lying(experiment, placed):
         env = honest(experiment, placed) | changed

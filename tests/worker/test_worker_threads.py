@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from test_worker import SMALL, run
 
-from cputrain.run import launch, placement
+from cputrain.run import fresh, placement
 from cputrain.run.launch import CellFailed
 
 ALLOWED = sorted(os.sched_getaffinity(0))
@@ -68,7 +68,7 @@ def test_torch_s_own_count_goes_before_openmp_s_and_inter_op_threads_do_nothing(
 
 @TWO
 def test_a_launcher_that_forgets_the_places_is_found(own_root, here, monkeypatch):
-    honest = launch.environment
+    honest = fresh.environment
 
     def forgetful(experiment, placed):
         env = honest(experiment, placed)

@@ -9,7 +9,7 @@ from toy_sources import COMPILERS, asking, why_no
 from cputrain.engines import ahead, settings
 from cputrain.engines.native_ import library_build
 from cputrain.record.cell import CellKey
-from cputrain.run import launch
+from cputrain.run import fresh
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 
@@ -41,7 +41,7 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, m
     ahead.libraries([other], lambda line: None)
     assert "native_build_s" not in run(other)["phases"]
 
-    honest = launch.environment
+    honest = fresh.environment
     lie = {"OMP_SCHEDULE": "static"}
     lease_here.lie(monkeypatch, lambda *given: honest(*given) | lie)
     with pytest.raises(CellFailed, match="schedule of loops: asked for guided,1, found static"):

@@ -19,7 +19,7 @@ from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.cell import CellKey
-from cputrain.run import launch, placement
+from cputrain.run import fresh, launch, placement
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 from cputrain.worker.ranks import torchrun
@@ -113,13 +113,13 @@ def fails(worker):
 
 
 def test_a_rank_without_its_own_mask_is_found(own_root, tmp_path, monkeypatch):
-    honestly = launch.environment
+    honestly = fresh.environment
 
     def lying(experiment, placed):
         first = ",".join(map(str, placed.ranks[0]))
         return honestly(experiment, placed) | {environ.RANK_CPUS: f"{first};{first}"}
 
-    monkeypatch.setattr(launch, "environment", lying)
+    monkeypatch.setattr(fresh, "environment", lying)
     reason = fails(started(tmp_path))
     assert reason.startswith("rank 1: NotInForce: affinity mask at launch: asked for")
 
