@@ -31,7 +31,7 @@ def test_the_experiments_are_the_suites_own(suites):
     for shape, planned in shapes.items():
         for cell in planned.cells:
             mine = [e for (s, engine, _), e in found.items() if (s, engine) == (shape, cell.name)]
-            assert {e.but(cores=None) for e in mine} == {cell.experiment}
+            assert {e.but(cores=None, steps=None) for e in mine} == {cell.experiment}
             assert {e.system.cores for e in mine} <= {1, None}
     engines = {engine for _, engine, _ in found}
     assert engines == {"torch", AGAIN, "jax", "numpy", "native", "native openblas", "ipex"}
