@@ -12,6 +12,19 @@ Key = tuple[str, str]
 """A cell by its suite and value, as in the tables."""
 
 
+def without_effect(analysis: Analysis, session: str) -> list[Key]:
+    """The cells of a session whose pairs were dropped, all of them; each measurement once."""
+    return [
+        (cell.suite, cell.value)
+        for index, cell in enumerate(analysis.cells)
+        if index not in analysis.effects
+        and cell.ok
+        and cell.same_as is None
+        and cell.workers[-1].session == session
+        and cell.workers[-1].pairs
+    ]
+
+
 def candidates(
     analysis: Analysis,
     session: str | None = None,

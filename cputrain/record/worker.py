@@ -32,6 +32,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         left_over: what its launcher had to end.
         note: what a person should know, as of a model that was not saved.
         forked: whether it was forked from a process that had imported its engine.
+        found_code: whether it found code that an earlier worker had compiled.
         reference: the worker that it was measured beside, itself where it is a reference; None
             for the reason in `reasons`. reference_counts: what that one trains.
         repeats: the cell, as suite/cell, that ran the same experiment beside the same one in the
@@ -84,6 +85,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     note: str | None = None
     left_over: str | None = None
     forked: bool | None = None
+    found_code: bool | None = None
     warm_step_s: Seconds | None = None
     reference: str | None = None
     reference_counts: Counts | None = None

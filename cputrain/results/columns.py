@@ -112,8 +112,12 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
     outside = [
         worker.wall_s - worker.training_s - worker.phases.get("import_s", 0.0)
         for worker in workers
-        if worker.wall_s is not None and worker.training_s is not None
+        # Beside a reference, its blocks and both workers' stops are in the wall-clock time too.
+        if worker.wall_s is not None and worker.training_s is not None and not worker.pairs
     ]
+    # A fork imports nothing; what another worker has compiled is not compiled again.
+    imported = tuple(worker for worker in workers if not worker.forked)
+    compiled = tuple(worker for worker in workers if _whole_first_step(worker))
     return {
         "workers": len(workers),
         "forked": workers[-1].forked if len({w.forked for w in workers}) == 1 else None,
@@ -122,9 +126,15 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
         "step_s_min": min(map(min, every)),
         "disturbed_samples": sum(sample.disturbed for sample in samples),
         "peak_rss_bytes": max(peak_rss, default=None),
-        **{name: _phase(workers, name) for name in ("first_step_s", "import_s")},
+        "import_s": _phase(imported, "import_s"),
+        "first_step_s": _phase(compiled, "first_step_s"),
         "outside_s": statistics.median(outside) if outside else None,
     }
+
+
+def _whole_first_step(worker: WorkerRecord) -> bool:
+    """Whether its first step is its experiment's: code that it found is part of a warm start."""
+    return not worker.found_code or worker.experiment["runtime"]["jit_state"] == "warm"
 
 
 def _phase(workers: tuple[WorkerRecord, ...], name: str) -> float | None:

@@ -33,6 +33,7 @@ class Beside:
     Attributes:
         reference: once it has started.
         worker: once it has started, until it has finished.
+        found_code, reference_found_code: whether each found code compiled by an earlier worker.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Beside:
         self._lease: Lease | None = None
         self.worker: Started | None = None
         self.reference: Started | None = None
+        self.found_code = self.reference_found_code = False
 
     def refer(self, request: WorkerRequest) -> Started | None:
         """Have the reference; its proof is None where it was there before.
@@ -52,6 +54,7 @@ class Beside:
         if self._beside is None:
             return None
         folder = compiled.folder(self._session, self._beside)
+        self.reference_found_code = folder.has_code
         ask = Refer(
             run=self._session.run,
             experiment=self._beside.to_json(),
@@ -77,12 +80,14 @@ class Beside:
             keep=folder.stays,
         )
         lease = self._open()
+        self.found_code = folder.has_code
         if self._experiment.runtime.jit_state == "warm" and not folder.is_filled:
             cold = self._experiment.but(jit_state="cold")
             first = structs.replace(start, experiment=cold.to_json(), keep=True)
             worker = lease.ask(first, Started).worker
             lease.ask(Take(worker=worker, beside=False), Taken)
             lease.ask(Finish(worker=worker), Ended)
+            self.found_code = True
         self.worker = lease.ask(start, Started)
         return self.worker
 

@@ -92,7 +92,7 @@ class CellRun:
             request = structs.replace(request, start=str(self.start))
         started = self.beside.start(request)
         self.record = self.record.with_ready(started.ready, started.placement)
-        self.record = self.record.but(forked=started.forked)
+        self.record = self.record.but(forked=started.forked, found_code=self.beside.found_code)
 
     def _record_reference(self, reference: Started, proof: Finished) -> None:
         assert self.reference_of is not None
@@ -101,6 +101,7 @@ class CellRun:
         record = record.but(
             status="ok",
             forked=reference.forked,
+            found_code=self.beside.reference_found_code,
             reference=reference.worker,
             wall_s=time.monotonic() - self.started,
         )

@@ -7,6 +7,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ class Folder:
     is_filled: bool = False
     stays: bool = False
 
+    @property
+    def has_code(self) -> bool:
+        """Whether the worker finds code there, if only of a part: it compiles less then."""
+        return self.is_filled or (self.path is not None and any(self.path.glob("*")))
+
     def fill(self) -> None:
         """Note that a worker has compiled its code."""
         if self.path is not None and self.stays:
@@ -55,6 +61,11 @@ def folder(session: Session, experiment: Experiment) -> Folder:
         return Folder()
     path = COMPILED / session.id / experiment.but(jit_state="steady").identity
     filled = (path / FILLED).exists()
-    if filled and runtime.jit_state == "cold":
+    if runtime.jit_state == "cold" and path.exists():  # also of one that was cut short
         return Folder()
     return Folder(path, filled, stays=True)
+
+
+def remove(session: Session) -> None:
+    """Remove the compiled code of a session."""
+    shutil.rmtree(COMPILED / session.id, ignore_errors=True)

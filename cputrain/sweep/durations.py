@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cputrain.engines import specs
@@ -15,6 +15,8 @@ from cputrain.worker import blocks
 
 SUITE_S = 2.0
 """Of a suite beside its cells: references, a share of an asv call's start."""
+TAKE_OVER_S = 0.5
+"""Of a cell whose measurement is another's."""
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 SLOWER = {
@@ -56,9 +58,19 @@ class Durations:
         known = self._known.get(f"{planned.name}/{cell.name}")
         return guess_s(cell.experiment) if known is None else known
 
-    def suite_s(self, planned: plan.Planned) -> float:
-        """Seconds of a pass over a suite's cells."""
-        return SUITE_S + sum(self.cell_s(planned, cell) for cell in planned.cells)
+    def suites_s(self, suites: Iterable[plan.Planned]) -> dict[str, float]:
+        """Seconds of a pass over each suite's cells, by key: what repeats is not measured again."""
+        measured: set[tuple[str, str | None]] = set()
+        seconds = {}
+        for planned in plan.in_asv_order(suites):
+            seconds[planned.key] = SUITE_S
+            for cell in planned.cells:
+                what = cell.experiment.identity, cell.reference
+                repeats = what in measured and not planned.suite.measures_again
+                seconds[planned.key] += TAKE_OVER_S if repeats else self.cell_s(planned, cell)
+                if cell.why_not is None:
+                    measured.add(what)
+        return seconds
 
     @property
     def is_guess(self) -> bool:

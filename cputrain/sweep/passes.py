@@ -56,7 +56,12 @@ def further(
     analysis = effects.analyse(cells, {})
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
-    taken = {*planning.next_pass(candidates, left_s)}
+    taken = set()
+    for key in open_cells.without_effect(analysis, session.id):  # nothing is known of them
+        if key in seconds and seconds[key] <= left_s:
+            taken.add(key)
+            left_s -= seconds[key]
+    taken.update(planning.next_pass(candidates, left_s))
     names = {f"{suite}/{value}" for suite, value in taken}
     sharing = {(cell.suite, cell.value) for cell in cells if cell.same_as in names}
     again: list[Planned] = []

@@ -24,12 +24,14 @@ class PlannedCell:
 
     Attributes:
         baseline: name of the cell that this one is compared with; None where there is none.
+        reference: identity of what runs beside it; None where nothing does.
     """
 
     values: tuple[Any, ...]
     experiment: Experiment
     why_not: str | None
     baseline: str | None = None
+    reference: str | None = None
 
     @property
     def name(self) -> str:
@@ -110,6 +112,11 @@ def discover() -> list[Planned]:
     return suites
 
 
+def in_asv_order(suites: Iterable[Planned]) -> list[Planned]:
+    """Suites as asv calls run them: by environment, then by the benchmark's name."""
+    return sorted(suites, key=lambda planned: (planned.stack, planned.benchmark))
+
+
 def survey() -> tuple[list[Planned], list[Broken]]:
     """Every suite under benchmarks/ with all its cells, the A/A suite first; and what cannot be."""
     parent = str(paths.BENCHMARKS.parent)
@@ -154,7 +161,9 @@ def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
         experiment, baseline = kind.experiment(*values), kind.baseline(*values)
         why_not = placement.why_not(experiment, stacks.of(experiment))
         name = None if baseline is None else paths.cell_name(baseline)
-        cells.append(PlannedCell(values, experiment, why_not, name))
+        beside = kind.reference(*values)
+        reference = None if beside is None else beside.identity
+        cells.append(PlannedCell(values, experiment, why_not, name, reference))
     return tuple(cells)
 
 

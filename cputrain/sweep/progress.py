@@ -54,7 +54,7 @@ class Progress:
         """Say what will be done and how long it takes."""
         cells = [cell for planned in suites for cell in planned.cells]
         here = [cell for cell in cells if cell.why_not is None]
-        suites_s = {p.key: estimate.suite_s(p) for p in todo}
+        suites_s = estimate.suites_s(todo)
         takes = sum(suites_s.values()) + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
         self.say(

@@ -16,7 +16,7 @@ from typing import IO
 from cputrain import environ, paths
 from cputrain.errors import RunError
 from cputrain.results import ended
-from cputrain.run import measured
+from cputrain.run import compiled, measured
 from cputrain.run.cell import CellRun
 from cputrain.run.conductor.client import Listening
 from cputrain.run.launch import CellFailed
@@ -154,7 +154,7 @@ class Sweep:
         environments.ipex_or_not(self.asvs, self.session.offline, self.progress)
         known = [planned for planned in self.suites if planned.stack in self.asvs]
         if self.checkpoint.number == 1:
-            self._take(known, {p.key: self.estimate.suite_s(p) for p in known})
+            self._take(known, self.estimate.suites_s(known))
             if self.left_out or len(known) < len(self.suites):  # the next run takes them up
                 return
             self.checkpoint = self.checkpoint.next_pass()
@@ -255,6 +255,7 @@ class Sweep:
         self.checkpoint.save(finished)
         if finished:
             measured.forget(self.session)
+        compiled.remove(self.session)
 
     def _open(self) -> bool:
         """Whether another pass would tell more."""

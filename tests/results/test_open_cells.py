@@ -1,9 +1,10 @@
 """Which cells may get another pass."""
 
 import pytest
+from msgspec import structs
 
 from cputrain.analysis.effects import analyse
-from cputrain.analysis.open_cells import candidates
+from cputrain.analysis.open_cells import candidates, without_effect
 from cputrain.analysis.paired import planning
 from cputrain.record.cell import CellKey
 from cputrain.results import rows
@@ -46,6 +47,18 @@ def test_seconds_and_the_session_can_be_given(analysis):
 def test_planning_takes_them_as_they_are(analysis):
     chosen = planning.next_pass(candidates(analysis), budget_s=60.0, precision=0.001)
     assert ("Heads", "8") in chosen
+
+
+def test_a_cell_whose_pairs_were_all_dropped_is_named_once(project):
+    project.suite("Heads", "n_head", (2, 4, 8))
+    (lost, *_) = project.cell("Heads", 2, 0.084, workers=1)
+    project.cell("Heads", 8, 0.0428, workers=1)
+    disturbed = [structs.replace(sample, disturbed=True) for sample in lost.samples]
+    project.record("Heads", 2, [lost.but(samples=disturbed)])
+    known = analyse(rows.read(project.root, "here")[0], {})
+    assert without_effect(known, lost.session) == [("Heads", "2")]
+    assert without_effect(known, "another") == []
+    assert ("Heads", "2") not in {one.key for one in candidates(known)}
 
 
 def test_without_a_number_nothing_is_open():

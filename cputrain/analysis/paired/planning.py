@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cputrain.analysis.paired.effect import Effect
-from cputrain.analysis.paired.forecast import further_passes
+from cputrain.analysis.paired.forecast import MOST_PASSES, further_passes
 from cputrain.analysis.paired.model import MEDIAN_VARIANCE
 from cputrain.analysis.paired.noise import EngineNoise
 
@@ -106,8 +106,9 @@ def next_pass(
 ) -> list[Key]:
     """The cells of the next pass, those first that are closed by the fewest seconds.
 
-    So a pass closes as many cells as it can. A cell that does not fit leaves its place to cheaper
-    ones.
+    So a pass closes as many cells as it can. Cells that no forecast closes come last, as if each
+    took one pass more than is forecast. A cell that does not fit leaves its place to cheaper ones;
+    one whose engine's noise is not known gets no pass, as none would tell.
 
     Args:
         cells: all that ran; closed ones are passed over.
@@ -115,10 +116,14 @@ def next_pass(
         precision: see `PRECISION`.
     """
     costs = [(passes_to_close(cell.effect, cell.noise, precision), cell) for cell in cells]
-    still_open = [(passes * cell.seconds, cell) for passes, cell in costs if passes]
+    still_open = [
+        (passes is None, (passes or MOST_PASSES + 1) * cell.seconds, cell)
+        for passes, cell in costs
+        if passes != 0 and cell.noise is not None
+    ]
     chosen: list[Key] = []
     left_s = budget_s
-    for _, cell in sorted(still_open, key=lambda cost: cost[0]):
+    for _, _, cell in sorted(still_open, key=lambda cost: cost[:2]):
         if cell.seconds <= left_s:
             chosen.append(cell.key)
             left_s -= cell.seconds

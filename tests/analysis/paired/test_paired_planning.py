@@ -87,6 +87,13 @@ def test_what_is_closed_with_the_fewest_seconds_goes_first():
     assert planning.next_pass(cells, math.inf) == ["nearly", "middle", "nearly but long", "wide"]
 
 
+def test_what_no_forecast_closes_comes_last_and_is_not_given_up():
+    far = candidate("far", 3.0, seconds=1.0)
+    assert planning.passes_to_close(far.effect, far.noise) is None
+    cells = [far, candidate("wide", 0.1, seconds=60.0)]
+    assert planning.next_pass(cells, math.inf) == ["wide", "far"]
+
+
 def test_the_budget_is_kept_and_what_does_not_fit_leaves_its_place():
     cells = [candidate("long", 0.021, seconds=9.0), candidate("short", 0.1, seconds=4.0)]
     assert planning.next_pass(cells, 14.0) == ["long", "short"]

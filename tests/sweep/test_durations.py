@@ -1,0 +1,44 @@
+"""How long suites are expected to take."""
+
+from dataclasses import replace
+
+import pytest
+
+from cputrain.sweep import plan
+from cputrain.sweep.durations import SUITE_S, TAKE_OVER_S, Durations
+
+pytestmark = pytest.mark.tools
+
+ALL = plan.discover()
+KNOWN = Durations([])
+
+
+def suite(name, letter):
+    """The cells of a suite that can run, in a place of asv's order."""
+    (planned,) = (p for p in ALL if p.name == name)
+    cells = tuple(replace(cell, why_not=None) for cell in planned.cells)
+    return replace(planned, benchmark=f"{letter}.{name}", cells=cells)
+
+
+def test_what_repeats_another_cell_takes_no_measurement():
+    first, again = suite("SeqLen", "a"), suite("SeqLen", "b")
+    alone = KNOWN.suites_s([first])[first.key]
+    assert alone == SUITE_S + sum(KNOWN.cell_s(first, cell) for cell in first.cells)
+    renamed = replace(again, stack="other")
+    seconds = KNOWN.suites_s([renamed, first])
+    assert seconds[first.key] == alone
+    assert seconds[renamed.key] == pytest.approx(SUITE_S + TAKE_OVER_S * len(again.cells))
+
+
+def test_another_reference_is_another_measurement():
+    first, again = suite("SeqLen", "a"), suite("SeqLen", "b")
+    cells = tuple(replace(cell, reference="another") for cell in again.cells)
+    renamed = replace(again, stack="other", cells=cells)
+    seconds = KNOWN.suites_s([first, renamed])
+    assert seconds[renamed.key] == pytest.approx(seconds[first.key])
+
+
+def test_identical_cells_are_measured_each():
+    planned = suite("Baseline", "a")
+    seconds = KNOWN.suites_s([planned])[planned.key]
+    assert seconds == SUITE_S + sum(KNOWN.cell_s(planned, cell) for cell in planned.cells)
