@@ -15,6 +15,8 @@ from cputrain.paths import PROJECT
 from cputrain.run import recording, stacks
 from cputrain.sweep import asvenv
 
+PYTEST = ("pytest>=8.3", "hypothesis>=6.110", "pytest-timeout>=2.3")
+"""What every part needs; those of the measured stack's lie in a folder beside it."""
 NOTHING_SELECTED = 5
 """pytest's status."""
 
@@ -37,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     """Build what is missing, run the parts; 1 where a test failed."""
     from cputrain.machine import registry
 
-    if importlib.util.find_spec("hypothesis") is None:
+    if importlib.util.find_spec("pytest_timeout") is None:
         print("installing what the tests need into venv/", flush=True)
         _pip(sys.executable, ["--editable", f"{PROJECT}[tools,test]"])
     machine = registry.register().name
@@ -47,8 +49,10 @@ def main(args: argparse.Namespace) -> int:
         asv.build(offline=False)
     # pytest stays beside the measured stack and not in it.
     beside = paths.STATE / "pytest"
-    if not beside.exists():
-        _pip(asv.python(), ["--target", str(beside), "pytest>=8.3", "hypothesis>=6.110"])
+    stamp = beside / "asked"
+    if not stamp.exists() or stamp.read_text() != " ".join(PYTEST):
+        _pip(asv.python(), ["--upgrade", "--target", str(beside), *PYTEST])
+        stamp.write_text(" ".join(PYTEST))
     parts = [
         ("on the measured stack", "stack", asv.python(), str(beside)),
         ("with the tools", "tools", Path(sys.executable), ""),

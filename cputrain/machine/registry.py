@@ -79,8 +79,9 @@ def register(
     """Put this machine into asv's registry, under its name and its host's name.
 
     asv looks a machine up by its host's name; that entry's "machine" is our name. An entry
-    that somebody else made under the host's name stays. Nothing is written where nothing
-    changes, and the file is replaced in one go.
+    that somebody else made under the host's name stays, but for the one of asv's own defaults,
+    which `asv machine --yes` writes. Nothing is written where nothing changes, and the file is
+    replaced in one go.
 
     Args:
         registry: the file; None is asv's own place.
@@ -106,7 +107,13 @@ def register(
     host = platform.node()
     if host and host not in RESERVED:
         other = known.get(host)
-        if other is None or other.get("machine") == name or set(facts.KEYS) <= set(other):
+        # A new kernel is the same machine.
+        default = {**Machine.get_defaults(), "os": (other or {}).get("os")}
+        if (
+            other in (None, default)
+            or other.get("machine") == name
+            or set(facts.KEYS) <= set(other)
+        ):
             wanted[host] = entry
         else:
             kept = f"{host!r} is registered in {path} as {other.get('machine', host)!r}"

@@ -131,6 +131,14 @@ def test_what_others_registered_stays(server, home):
     assert done.note is not None and f"--machine {done.name}" in done.note
 
 
+def test_what_asv_wrote_by_itself_gives_way(server, home):
+    """`asv machine --yes` asks nobody: asv then files this machine under our name too."""
+    by_asv = {**Machine.get_defaults(), "machine": HOST, "os": "Linux of another kernel"}
+    MachineCollection.save(HOST, by_asv)
+    done = registry.register(root=server.root)
+    assert done.note is None and entries(home)[HOST]["machine"] == done.name
+
+
 def test_an_own_entry_of_an_older_name_is_renewed(server, home):
     registry.register(root=server.root, name="old")
     done = registry.register(root=server.root)

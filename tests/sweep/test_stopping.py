@@ -16,11 +16,12 @@ pytestmark = pytest.mark.tools
 
 # As asv does with pip: a session of the child's own, and a process group of the grandchild's own.
 SET_UP = """
-import subprocess, sys
+import signal, subprocess, sys
 from pathlib import Path
 from cputrain.machine import lock
 from cputrain.sweep import stopping
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run below nohup
 stopping.install(stopping.end_all)
 held = lock.hold(Path(sys.argv[1]))
 sleep = "import os, time; os.setpgid(0, 0); print(os.getpid(), flush=True); time.sleep(600)"
@@ -44,7 +45,7 @@ def test_what_the_set_up_has_started_ends_with_it(tmp_path, number):
     with pytest.raises(UsageError, match=f"process {process.pid} in "):
         lock.hold(path)
     process.send_signal(number)
-    while True:  # the machine is free only once nothing writes any more
+    while process.poll() is None:  # the machine is free only once nothing writes any more
         try:
             lock.hold(path).close()
             break

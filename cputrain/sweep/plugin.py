@@ -1,0 +1,62 @@
+"""What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
+
+The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. And
+a run that takes less than the suites ask for does not replace what was measured in full.
+Standard library and asv only: it runs wherever asv is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from cputrain import environ
+from cputrain.machine import registry
+from cputrain.machine.reading import MachineError
+
+SHORTER = ("number", "repeat", "rounds", "processes")
+"""Attributes of asv's benchmarks that say how much is measured."""
+
+
+def setup() -> None:
+    """Called by asv before its command.
+
+    Raises:
+        asv.util.UserError: asv ends with this line.
+    """
+    from asv.commands import make_argparser
+    from asv.util import UserError
+
+    if environ.given(environ.SESSION) is not None:  # bench.py has seen to it
+        return
+    parser, _ = make_argparser()
+    args = parser.parse_args()
+    if not hasattr(args, "machine") or not hasattr(args, "attribute"):  # nothing is measured
+        return
+    if (words := would_replace(args)) is not None:
+        raise UserError(
+            f"asv run {words} takes less than the suites ask for, and would replace what was "
+            "measured in full: add --dry-run, or use python3 bench.py --quick"
+        )
+    if args.machine is None:
+        try:
+            registered = registry.register()
+        except MachineError as error:
+            raise UserError(str(error)) from error
+        if registered.note is not None:
+            print(registered.note, file=sys.stderr)
+
+
+def would_replace(args: argparse.Namespace) -> str | None:
+    """The words by which a command saves a shortened measurement; None where it does not.
+
+    asv itself saves nothing of an existing environment without a commit to file it under.
+    """
+    existing = any(spec.startswith(("existing", ":same")) for spec in args.env_spec or ())
+    unfiled = existing and not getattr(args, "set_commit_hash", None)
+    if getattr(args, "dry_run", None) or unfiled:
+        return None
+    if getattr(args, "quick", False):
+        return "--quick"
+    shorter = [name for name in SHORTER if name in (args.attribute or {})]
+    return f"--attribute {shorter[0]}" if shorter else None
