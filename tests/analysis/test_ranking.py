@@ -21,6 +21,7 @@ class Worker:
         counts = dict(zip(NUMBERS, (params, params, tokens, flops, formula), strict=True))
         counts |= {"flops_by_type": {}, "memory_estimate_bytes": 1}
         self.counts = typed(Counts, counts | {"memory": dict.fromkeys(MEMORY, 1)})
+        self.reference_counts = None
 
 
 def cell(
