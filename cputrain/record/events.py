@@ -13,6 +13,7 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
         step_s: seconds of a step; None where it has no step.
         disturbed: some sample of it was.
         wall_s: its whole life.
+        training_s: in which it or its reference trained.
         effect: its time over its reference's, the median over the pairs that count;
             None without one.
     """
@@ -28,3 +29,4 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
     wall_s: Seconds
     note: str | None
     effect: Number | None = None
+    training_s: Seconds = 0.0

@@ -64,6 +64,7 @@ class CellRun:
         self.beside = Beside(self.session, self.experiment, self.reference_of)
         self.measures_again, self.baseline = measures_again, baseline
         self._replayed: Iterator[Sample] | None = None
+        self._reference_s = 0.0
         self.machine = MachineSettings(self.experiment)
         suites = paths.output_folder(self.session.machine, self.session.mode)
         self.folder = suites / key.suite / key.name
@@ -96,6 +97,7 @@ class CellRun:
 
     def _record_reference(self, reference: Started, proof: Finished) -> None:
         assert self.reference_of is not None
+        self._reference_s = proof.so_far.training_s
         record = recording.opened(self.session, self.reference_of, id=reference.worker)
         record = record.with_ready(reference.ready, reference.placement).with_proof(proof)
         record = record.but(
@@ -233,6 +235,13 @@ class CellRun:
             self._close("failed", str(error))
             raise
 
+    def _training_s(self) -> float:
+        """Seconds in which this cell had one of its workers train."""
+        if self._replayed is not None:
+            return 0.0
+        beside_s = sum(sum(pair.reference.step_s) for pair in self.record.pairs)
+        return (self.record.training_s or 0.0) + beside_s + self._reference_s
+
     def _note_wall(self) -> None:
         if self._replayed is None:  # else it is that of the worker that ran
             self.record = self.record.but(wall_s=time.monotonic() - self.started)
@@ -265,6 +274,7 @@ class CellRun:
                     tokens_per_step=self.experiment.training.tokens_per_step,
                     disturbed=any(sample.disturbed for sample in self.record.samples),
                     wall_s=self.record.wall_s or 0.0,
+                    training_s=self._training_s(),
                     note=self.record.note,
                 ),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ class Progress:
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or standard_output()
         self.failed = 0
+        self._started = time.monotonic()
+        self._training_s = 0.0
         self._time_left = TimeLeft(self.console)
         self._suites: dict[str, plan.Planned] = {}
         self._numbers: dict[str, int] = {}
@@ -100,6 +103,7 @@ class Progress:
         """A worker ended: its cell's line."""
         self._suite_of(event["suite"])
         cell = event["cell"]
+        self._training_s += event["training_s"]
         if event.get("note"):
             self.say(f"  {cell:>{self._wide}}  {event['note']}")
         if event["status"] == "skipped":
@@ -164,6 +168,10 @@ class Progress:
             self.say(
                 f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"
             )
+        took_s = time.monotonic() - self._started
+        self.say(
+            f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
+        )
         self.say("tables: result/README.md, result/results.csv, and one CSV for each suite")
 
     def without_number(

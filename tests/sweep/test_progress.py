@@ -9,6 +9,7 @@ from rich.console import Console
 from cputrain.report.export import Summary
 from cputrain.results import columns
 from cputrain.sweep import plan
+from cputrain.sweep import progress as progress_module
 from cputrain.sweep.console import seconds
 from cputrain.sweep.progress import Progress
 
@@ -34,7 +35,8 @@ def test_cells_of_long_names_stand_below_one_another(console):
     progress.call([suite])
     for cell in suite.cells:
         about = {"suite": suite.name, "cell": cell.name, "step_s": 0.05, "effect": 1.0}
-        progress.event({"status": "ok", "tokens_per_step": 256, "disturbed": False, **about})
+        about |= {"training_s": 2.0, "disturbed": False}
+        progress.event({"status": "ok", "tokens_per_step": 256, **about})
     progress.call_done()
     places = {line.index(" a step") for line in shown(console) if " a step" in line}
     assert len(places) == 1
@@ -55,6 +57,20 @@ def test_a_machine_s_name_and_values_are_no_markup(console):
     Progress(console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
     text = "\n".join(shown(console))
     assert "[red]x" in text and "[/b]: 100 ms" in text and "\x1b" not in text
+
+
+def test_the_share_of_the_time_in_training_steps_is_told(console, monkeypatch):
+    now = iter([1000.0, 1240.0])
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: next(now, 1240.0))
+    progress, suite = Progress(console), planned("SeqLen")
+    progress.call([suite])
+    for cell in suite.cells[:2]:
+        about = {"suite": suite.name, "cell": cell.name, "step_s": 0.05, "effect": 1.0}
+        about |= {"training_s": 30.0, "disturbed": False}
+        progress.event({"status": "ok", "tokens_per_step": 256, **about})
+    progress.call_done()
+    progress.end(Summary(rows=[], problems=[], files=[]), "m", [], [], quick=False)
+    assert "4 min in all, 25% of it in training steps" in shown(console)
 
 
 def test_a_time_that_is_none_is_unknown():

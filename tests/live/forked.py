@@ -1,0 +1,49 @@
+"""Forked workers beside fresh interpreters: whether their steps take the same time.
+
+`python -m tests.live.forked 20 8`: fresh workers a side, pairs of each. Same within 2 % by two
+one-sided tests at 5 %, with Student's t over the workers.
+"""
+
+import argparse
+import math
+import statistics
+
+from scipy import stats
+from settled import settled
+
+from cputrain.run import forking, launch
+from tests.live.passes import bench
+
+WITHIN = math.log(1.02)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workers", type=int)
+    parser.add_argument("pairs", type=int)
+    args = parser.parse_args()
+    base = settled()
+    fresh = base.but(seed=1)
+    honest = forking.forkable
+    launch.forkable = lambda experiment, placed: (
+        experiment.training.seed == 0 and honest(experiment, placed)
+    )
+    with bench() as workers:
+        measured = [workers.measure(fresh, base, args.pairs) for _ in range(args.workers)]
+    report("fresh interpreter over forked", [one.kept.median for one in measured if one.kept])
+
+
+def report(what: str, ratios: list[float]) -> None:
+    """Print the mean of log ratios, and whether they are the same within 2 %."""
+    mean, count = statistics.mean(ratios), len(ratios)
+    error = statistics.stdev(ratios) / math.sqrt(count)
+    half = stats.t.ppf(0.95, count - 1) * error
+    same = abs(mean) + half < WITHIN
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    print(f"{what}: {math.exp(mean):.4f} [{low:.4f}, {high:.4f}] (90 %, {count} workers)")
+    print(f"  {'same within 2 %' if same else 'not shown to be the same within 2 %'}")
+
+
+if __name__ == "__main__":
+    main()

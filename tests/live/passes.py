@@ -1,0 +1,122 @@
+"""Passes of a worker beside a reference, by the production code of workers, blocks and pairs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import statistics
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from lease_here import LeaseHere
+from roots import take_root
+
+from cputrain.analysis.paired.model import Pass
+from cputrain.experiment import Experiment
+from cputrain.record.sample import Sample
+from cputrain.run.conductor.protocol import (
+    End,
+    Ended,
+    Refer,
+    Start,
+    Started,
+    Take,
+    Taken,
+    WorkerRequest,
+)
+from cputrain.worker import blocks
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One pass.
+
+    Attributes:
+        kept: its pairs that count; None where all were dropped.
+        dropped: pairs.
+        steps: of a block of the cell.
+        step_s: of the cell, the median over its blocks.
+    """
+
+    kept: Pass | None
+    dropped: int
+    steps: int
+    step_s: float
+
+
+class Bench:
+    """Starts workers and lets them run in turns, in a folder of its own.
+
+    Args:
+        folder: for data, models and compiled code.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lease = LeaseHere()
+        self._compiled = str(folder / "compiled")
+        self._request = WorkerRequest(folder=str(folder / "m"), offline=True, model_cap_bytes=1)
+        self.passes = 0
+
+    def start(self, experiment: Experiment) -> Started:
+        """A warm worker, stopped; one that compiles finds what an earlier one has compiled."""
+        words = {"run": "study", "experiment": experiment.to_json(), "request": self._request}
+        code = None if experiment.runtime.compile == "eager" else self._compiled
+        return self._lease.ask(Start(**words, compiled=code, keep=code is not None), Started)
+
+    def refer(self, experiment: Experiment) -> Started:
+        """A warm reference that has proven that it trains."""
+        words = {"run": "study", "experiment": experiment.to_json(), "request": self._request}
+        code = None if experiment.runtime.compile == "eager" else self._compiled
+        return self._lease.ask(Refer(**words, compiled=code), Started)
+
+    def block(self, worker: Started, beside: bool = True) -> Sample:
+        """A block of a worker's steps."""
+        return self._lease.ask(Take(worker=worker.worker, beside=beside), Taken).sampled.sample
+
+    def end(self, worker: Started) -> None:
+        """End a worker."""
+        self._lease.ask(End(worker=worker.worker), Ended)
+
+    def close(self) -> None:
+        """End all."""
+        self._lease.close()
+
+    def measure(self, cell: Experiment, reference: Experiment, pairs: int) -> Measured:
+        """A pass: a fresh worker beside a fresh reference."""
+        beside, worker = self.refer(reference), self.start(cell)
+        self.passes += 1
+        own, others = [], []
+        for number in range(pairs):
+            for side in blocks.order(str(self.passes), number):
+                if side == "cell":
+                    own.append(self.block(worker))
+                else:
+                    others.append(self.block(beside))
+        self.end(worker)
+        self.end(beside)
+        ratios = [
+            math.log(mine.median_s / other.median_s)
+            for mine, other in zip(own, others, strict=True)
+            if not (mine.disturbed or other.disturbed)
+        ]
+        return Measured(
+            Pass(tuple(ratios)) if ratios else None,
+            pairs - len(ratios),
+            len(own[0].step_s),
+            statistics.median(sample.median_s for sample in own),
+        )
+
+
+@contextlib.contextmanager
+def bench() -> Iterator[Bench]:
+    """A bench in a temporary folder, which everything below sees as the project's results."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        take_root(patch, Path(name))
+        made = Bench(Path(name))
+        try:
+            yield made
+        finally:
+            made.close()
