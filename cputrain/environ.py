@@ -47,7 +47,7 @@ MACHINE_ROOT = "CPUTRAIN_MACHINE_ROOT"
 LOCK = "CPUTRAIN_LOCK"
 """The file that keeps sweeps apart, for trials that measure nothing."""
 MEASURE_S = "CPUTRAIN_MEASURE_S"
-"""Seconds for measuring the machine's rates, for trials that need no good figures."""
+"""Seconds for measuring the machine's rates, for trials that need no good figures; 0: none."""
 
 WORKER = "CPUTRAIN_WORKER"
 """A worker's mark, by which all processes that it started are found."""

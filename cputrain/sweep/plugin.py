@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from cputrain import environ
 from cputrain.machine import registry
 from cputrain.machine.reading import MachineError
+from cputrain.run.session import Session
 
 SHORTER = ("number", "repeat", "rounds", "processes")
 """Attributes of asv's benchmarks that say how much is measured."""
@@ -27,7 +27,7 @@ def setup() -> None:
     from asv.commands import make_argparser
     from asv.util import UserError
 
-    if environ.given(environ.SESSION) is not None:  # bench.py has seen to it
+    if Session.from_env().driven:  # bench.py has seen to it
         return
     parser, _ = make_argparser()
     args = parser.parse_args()

@@ -89,9 +89,9 @@ def measure_peak(
     known = [task for task in wanted if _is_known(task, content)]
     missing = [task for task in wanted if task not in known]
     todo = [*missing, *known] if again else missing
-    if not todo:
-        return
     seconds = _seconds(AGAIN_S if again else FIRST_S)
+    if not todo or not seconds:
+        return
     progress.say(f"measuring matrix products and memory bandwidth, {seconds:.0f} s at most")
     words = ["cputrain.machine.measure", "--seconds", str(seconds), *map(str, todo)]
     printed = asvenv.in_environment(python, words, "measuring the peak", only=placement.PASSED_ON)

@@ -86,6 +86,19 @@ def test_compilations_are_counted_by_the_function():
     assert found[1] == {"name": "counted_here", "compiled": 2, "hits": 0, "misses": 0}
 
 
+@pytest.mark.parametrize(
+    ("features", "left"),
+    [
+        ("+64bit,+avx,+avx10.1,+avx2,-avx10.2,-avx512bw,-avx512f,-avx512vl", ["avx", "avx2"]),
+        ("+64bit,+avx,+avx10.1,+avx2,-avx10.2", ["avx", "avx10.1", "avx2"]),
+        ("+64bit,-avx512f,+avx10.1", ["avx10.1"]),
+        ("+64bit,+avx,+avx512f,-xop", ["avx", "avx512f"]),
+    ],
+)
+def test_what_is_taken_away_takes_with_it_what_implies_it(features, left):
+    assert evidence.vectors(features) == left
+
+
 def test_readings_count_xla_s_pool():
     said = evidence.readings()
     asked = os.environ.get("NPROC")
