@@ -12,7 +12,8 @@ class Budget:
     """How much is measured, and when to give up.
 
     Attributes:
-        steps: timed optimizer steps in one sample; None is as many as take a fifth of a second.
+        steps: timed optimizer steps in one sample; None is as many as take a tenth of a second,
+            or three.
         samples: samples that one worker takes; beside a reference, pairs of blocks.
         micro_batches: of the grad_accum ones that are run in a step; the others are reckoned to
             take as long, and the step time is a sum. None is all: nothing is reckoned.
@@ -21,7 +22,7 @@ class Budget:
     """
 
     steps: int | None = None
-    samples: int = 4
+    samples: int = 8
     micro_batches: int | None = None
     warm_up_steps: int = 30
     warm_up_s: float = 3.0

@@ -29,7 +29,7 @@ STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first one."""
 FORKED_S = 1.0
 """Until the first step, of a worker whose engine is imported already."""
-REFERENCE_BLOCK_S = 0.3
+REFERENCE_BLOCK_S = 0.16
 """Of the reference beside it, with the step that is discarded."""
 LOOKS = 4
 """Micro-batches outside the clock: the loss before and after, a profiled pass, a proof."""

@@ -13,7 +13,7 @@ from cputrain.run.session import Session
 from cputrain.sweep.durations import SUITE_S, Durations
 from cputrain.sweep.plan import Planned
 
-START_S, PAIR_S = 3.0, 0.6
+START_S, PAIR_S = 2.5, 0.3
 """Seconds until both workers of a usual cell are warm, and of a pair of its blocks."""
 
 

@@ -9,8 +9,9 @@ from cputrain.experiment import Experiment
 
 Side = Literal["cell", "reference"]
 
-BLOCK_S = 0.2
-"""Seconds of a block: the host's drift is small meanwhile, and stopping and continuing too."""
+BLOCK_S = 0.1
+"""Seconds of a block, about. On a shared host step times change by 10 % within half a second: many
+short blocks tell more than few long ones in the same time (docs/paired.md)."""
 FEWEST = 3
 """Steps of a block at least, where they are short: their median leaves out one that was hit."""
 LONG_S = 0.1

@@ -104,7 +104,7 @@ def test_the_budget_is_kept_and_what_does_not_fit_leaves_its_place():
 
 @pytest.mark.parametrize(
     ("block", "worker", "start_s", "pairs"),
-    [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 4), (0.05, 0.01, 3.0, 12), (0.01, 0.0005, 1.0, 12)],
+    [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 8), (0.05, 0.01, 3.0, 15), (0.01, 0.0005, 1.0, 24)],
 )
 def test_pairs_of_a_pass_are_more_where_blocks_are_the_noise(block, worker, start_s, pairs):
     noise = dataclasses.replace(NOISE, block=block, worker=worker)
