@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,11 +26,15 @@ class CellEffect:
 
     Attributes:
         noise: that the effect was made with; None where nothing tells it.
+        first: of the first pass alone, the median over its pairs.
+        later: of all passes after it, which had no part in what the first one chose; None without.
     """
 
     effect: Effect
     noise: EngineNoise | None
     verdict: Verdict
+    first: float
+    later: Effect | None
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,9 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
 
 def _cell_effect(pairs: Counted, noise: EngineNoise | None) -> CellEffect:
     made = effect(pairs.passes, noise)
-    return CellEffect(made, noise, verdict(made, noise))
+    first, *others = pairs.passes
+    later = effect(others, noise) if others else None
+    return CellEffect(made, noise, verdict(made, noise), math.exp(first.median), later)
 
 
 def _columns(known: CellEffect) -> Row:
@@ -88,6 +95,9 @@ def _columns(known: CellEffect) -> Row:
         "effect": made.value,
         "effect_low": made.low,
         "effect_high": made.high,
+        "first_effect": known.first,
+        "later_effect": known.later.value if known.later else None,
+        "later_high": known.later.high if known.later else None,
         "verdict": known.verdict.word,
         "further_passes": known.verdict.further_passes,
         "passes": made.passes,

@@ -19,6 +19,8 @@ class Ranked:
     Attributes:
         engine: None where it is no parameter of the suite.
         fastest, slowest: the smallest and the largest effect among its values.
+        is_confirmed: whether the first pass alone names the fastest value, and the passes after it,
+            which did not choose it, call it faster too.
         surely: how far some value is from 1 at least: the end of an interval, in logarithms.
         is_same_work: whether all its values train the same model on as many tokens.
         per_token, per_flop: smallest and largest time per token, and per executed FLOP, over the
@@ -31,6 +33,7 @@ class Ranked:
     engine: str | None
     fastest: Measured
     slowest: Measured
+    is_confirmed: bool
     surely: float
     is_same_work: bool
     per_token: tuple[float, float] | None
@@ -79,11 +82,13 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked 
     is_same = all(size.is_same for _, size in ratios)
     tokens = [effect / size.tokens for effect, size in ratios]
     flops = [effect / size.flops for effect, size in ratios]
+    fastest = min(known, key=_effect)
     return Ranked(
         suite=suite,
         engine=engine,
-        fastest=min(known, key=_effect),
+        fastest=fastest,
         slowest=max(known, key=_effect),
+        is_confirmed=fastest is min(known, key=_first_effect) and _is_faster_later(fastest),
         surely=max(entry.surely for entry in known),
         is_same_work=is_same,
         per_token=None if is_same else (min(tokens), max(tokens)),
@@ -99,6 +104,15 @@ def sized(cells: Sequence[CellRow]) -> dict[str, Scale]:
         cell.name: work.scale(cell, by_value.get(cell.key.baseline or "")) for cell, _ in cells
     }
     return {name: size for name, size in sizes.items() if size is not None}
+
+
+def _first_effect(entry: Measured) -> float:
+    return 1.0 if entry.cell.is_baseline else float(entry.row["first_effect"])
+
+
+def _is_faster_later(entry: Measured) -> bool:
+    high = None if entry.cell.is_baseline else entry.row["later_high"]
+    return high is not None and high < 1
 
 
 def _effect(entry: Measured) -> float:

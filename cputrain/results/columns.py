@@ -24,6 +24,7 @@ VERSIONS = ("torch", "jax", "ipex", "numpy", "cc_version", "python")
 
 PAIRED: dict[str, pl.DataType] = {
     **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
+    **dict.fromkeys(("first_effect", "later_effect", "later_high"), pl.Float64()),
     "verdict": pl.String(),
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
     **dict.fromkeys(("dropped_cell_share", "dropped_reference_share"), pl.Float64()),
@@ -32,6 +33,7 @@ PAIRED: dict[str, pl.DataType] = {
 """What comes from blocks of a cell beside blocks of its reference (`analysis.effects`):
 
 effect: time of the cell over its reference's, with its 99 % interval; None for the `reason`.
+first_effect: of the first pass alone; later_effect: of those after it, and its 99 % interval's end.
 verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
 passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile.
 dropped_cell_share, dropped_reference_share: of all pairs, those whose block of that side was hit.

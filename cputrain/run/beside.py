@@ -44,6 +44,7 @@ class Beside:
         self.worker: Started | None = None
         self.reference: Started | None = None
         self.found_code = self.reference_found_code = False
+        self._folder = compiled.Folder()
 
     def refer(self, request: WorkerRequest) -> Started | None:
         """Have the reference; its proof is None where it was there before.
@@ -71,7 +72,7 @@ class Beside:
         Raises:
             CellFailed: it gave no number.
         """
-        folder = compiled.folder(self._session, self._experiment)
+        self._folder = folder = compiled.folder(self._session, self._experiment)
         start = Start(
             run=self._session.run,
             experiment=self._experiment.to_json(),
@@ -106,7 +107,7 @@ class Beside:
         """
         assert self.worker is not None
         ended = self._open().ask(Finish(worker=self.worker.worker), Ended)
-        compiled.folder(self._session, self._experiment).fill()
+        self._folder.fill()
         self.worker = None
         assert ended.finished is not None
         return ended.finished, ended.left_over

@@ -1,7 +1,7 @@
 """Where workers keep compiled code: one compilation for each experiment and session.
 
-A worker that times a cold first step finds an empty folder; whoever runs the same later in the
-session finds what it, or another, compiled. Without bench.py every worker has a folder of its own.
+A worker that times a cold first step finds an empty folder; who runs the same later in the session
+finds what it, or another, compiled. Without bench.py every worker has a folder of its own.
 Standard library only.
 """
 
@@ -48,22 +48,24 @@ class Folder:
 def folder(session: Session, experiment: Experiment) -> Folder:
     """The folder for a worker of `experiment`; of eager engines none.
 
+    A cold start finds nothing, and code of a worker that did not come so far as to say that all is
+    there is left alone: both get folders of their own. JAX's cache is off where steps are steady.
+
     Args:
         session: that it belongs to.
         experiment: settled.
     """
     runtime = experiment.runtime
-    if runtime.compile == "eager":
+    if runtime.compile == "eager" or (runtime.compile == "xla" and runtime.jit_state == "steady"):
         return Folder()
+    own = Folder(COMPILED / uuid.uuid4().hex) if runtime.jit_state == "warm" else Folder()
     if not session.driven:
-        if runtime.jit_state == "warm":
-            return Folder(COMPILED / uuid.uuid4().hex)
-        return Folder()
+        return own
     path = COMPILED / session.id / experiment.but(jit_state="steady").identity
+    if not path.exists():
+        return Folder(path, stays=True)
     filled = (path / FILLED).exists()
-    if runtime.jit_state == "cold" and path.exists():  # also of one that was cut short
-        return Folder()
-    return Folder(path, filled, stays=True)
+    return Folder(path, filled, stays=True) if filled and runtime.jit_state != "cold" else own
 
 
 def remove(session: Session) -> None:

@@ -83,6 +83,7 @@ class Progress:
     def call(self, suites: Iterable[plan.Planned]) -> None:
         """An asv call with these suites starts."""
         self._suites = {planned.name: planned for planned in suites}
+        self._time_left.call()
 
     def _suite_of(self, name: str) -> plan.Planned:
         """The suite of an event, with its heading where it is not that of the one before."""

@@ -1,4 +1,8 @@
-"""The bar of a sweep: how much of it is done, and about how long the rest takes."""
+"""The bar of a sweep: how much of it is done, and about how long the rest takes.
+
+What is expected of the rest is corrected by what the suites that are done took of what was
+expected of them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from rich.console import Console
 
 from cputrain.sweep.console import minutes
 
+FEWEST_S = 60.0
+"""Seconds expected of suites that are done, from which the rest is corrected by them."""
 MOST_OF_A_SUITE = 0.95
 """A suite that takes longer than expected stays at this share of what was expected."""
 
@@ -20,12 +26,14 @@ class TimeLeft:
         self._console = console
         self._bar: rich_progress.Progress | None = None
         self._suites_s: dict[str, float] = {}
-        self._started = time.monotonic()
+        self._started = self._since = time.monotonic()
         self._expected_s = 0.0
+        self._done_s = self._took_s = 0.0
 
     def begin(self, suites_s: dict[str, float]) -> None:
         """Draw it for suites that are to run, by key, with the seconds that each may take."""
         self._suites_s = dict(suites_s)
+        self._done_s = self._took_s = 0.0
         if not self._console.is_terminal:
             return
         self._total_s = sum(suites_s.values())
@@ -39,12 +47,23 @@ class TimeLeft:
         self._task = self._bar.add_task("", total=self._total_s)
         self._bar.start()
 
+    def call(self) -> None:
+        """An asv call starts: the set-up before the first one is no suite's time."""
+        self._since = time.monotonic()
+
     def suite(self, key: str) -> float:
-        """A suite starts; about how many seconds are left."""
+        """A suite's first worker ended; about how many seconds are left."""
         self._started = time.monotonic()
         self._expected_s = self._suites_s.get(key, 0.0)
         self._draw(0.0)
-        return sum(self._suites_s.values())
+        return sum(self._suites_s.values()) * self._pace
+
+    @property
+    def _pace(self) -> float:
+        """What suites take over what is expected of them; of few nothing is concluded."""
+        if self._done_s < FEWEST_S:
+            return 1.0
+        return self._took_s / self._done_s
 
     def worker(self) -> None:
         """A worker of the suite ended."""
@@ -53,7 +72,11 @@ class TimeLeft:
 
     def suite_done(self, key: str) -> None:
         """The suite ended."""
-        self._suites_s.pop(key, None)
+        if (expected_s := self._suites_s.pop(key, None)) is not None and expected_s:
+            self._done_s += expected_s
+            now = time.monotonic()
+            self._took_s += now - self._since
+            self._since = now
         self._draw(0.0)
 
     def _draw(self, done_s: float) -> None:
@@ -61,7 +84,7 @@ class TimeLeft:
         if self._bar is None:
             return
         left = sum(self._suites_s.values()) - done_s
-        text = f"about {minutes(max(left, 1))} left"
+        text = f"about {minutes(max(left * self._pace, 1))} left"
         self._bar.update(self._task, completed=self._total_s - left, description=text, refresh=True)
 
     def close(self) -> None:

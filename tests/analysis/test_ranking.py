@@ -35,6 +35,7 @@ def cell(
     size = Worker(tokens, flops, formula or flops, params)
     made = CellResult("here", key, key.name, "full", status, None, 9.0, (size,))
     row = dict.fromkeys(("effect", "effect_low", "effect_high", "verdict", "further_passes"))
+    row |= {"first_effect": effect, "later_high": None}
     if effect is not None:
         row |= {"effect": effect}
         row |= {"effect_low": effect / within, "effect_high": effect * within} if within else {}
@@ -67,6 +68,23 @@ def test_a_baseline_is_1_whatever_its_pairs_say():
     cells = [cell("S", "base", 0.97), cell("S", "a", 0.98)]
     (line,) = rank(cells)
     assert line.fastest.cell.value == "a" and line.slowest.effect == 1.0
+
+
+@pytest.mark.parametrize(
+    ("first", "later_high", "confirmed"),
+    [(0.8, 0.95, True), (0.8, 1.01, False), (0.8, None, False), (0.95, 0.95, False)],
+)
+def test_the_fastest_is_confirmed_by_passes_that_did_not_choose_it(first, later_high, confirmed):
+    """By the first pass alone the other value, at 0.9, may have been the fastest."""
+    fast, row = cell("S", "fast", 0.85)
+    row |= {"first_effect": first, "later_high": later_high}
+    (line,) = rank([cell("S", "base"), (fast, row), cell("S", "other", 0.9)])
+    assert line.fastest.cell is fast and line.is_confirmed == confirmed
+
+
+def test_a_baseline_that_is_fastest_needs_no_confirmation():
+    (line,) = rank([cell("S", "base"), cell("S", "slow", 1.5)])
+    assert not line.is_confirmed
 
 
 def test_an_effect_without_an_interval_ranks_behind_and_is_shown():

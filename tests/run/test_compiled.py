@@ -27,11 +27,26 @@ def test_a_worker_finds_what_an_earlier_one_has_compiled(session):
     assert again.path == first.path and again.is_filled and again.has_code
 
 
-def test_code_of_a_worker_that_was_cut_short_is_code_too(session):
+@pytest.mark.parametrize("state", ["steady", "cold", "warm"])
+def test_code_of_a_worker_that_was_cut_short_is_left_alone(session, state):
     first = compiled.folder(session, STEADY)
     (first.path / "fxgraph").mkdir(parents=True)
-    again = compiled.folder(session, STEADY)
-    assert again.has_code and not again.is_filled
+    again = compiled.folder(session, STEADY.but(jit_state=state))
+    assert again.path != first.path and not again.has_code and not again.is_filled
+
+
+def test_what_a_cold_start_has_compiled_a_warm_one_finds(session):
+    cold = compiled.folder(session, COLD)
+    assert cold.stays and not cold.has_code
+    cold.path.mkdir(parents=True)
+    cold.fill()
+    assert compiled.folder(session, STEADY.but(jit_state="warm")).is_filled
+
+
+def test_jax_s_steady_steps_use_no_cache(session):
+    jax = settled(engine="jax", compile="xla")
+    assert compiled.folder(session, jax) == compiled.Folder()
+    assert compiled.folder(session, jax.but(jit_state="cold")).stays
 
 
 def test_a_cold_start_never_finds_any(session):

@@ -8,7 +8,8 @@ pytest.importorskip("jax")
 
 from test_worker_kinds import run
 
-from cputrain.run import fresh, placement
+from cputrain import environ
+from cputrain.run import compiled, fresh, placement
 from cputrain.run.launch import CellFailed
 
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
@@ -64,6 +65,19 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, h
     lie(monkeypatch, JAX_ENABLE_COMPILATION_CACHE="false")
     with pytest.raises(CellFailed, match="although there is a cache: asked for 1, found 0"):
         run(SMALL.but(steps=1, jit_state="cold"))
+
+
+def test_a_session_s_steady_workers_leave_a_cold_start_cold(own_root, here, monkeypatch):
+    """They do not use JAX's cache, so what they left in the session is no code."""
+    monkeypatch.setattr(compiled, "COMPILED", own_root / "compiled")
+    monkeypatch.setenv(environ.SESSION, "s")
+    programs = []
+    for place, state in enumerate(("steady", "cold", "warm", "steady")):
+        steps = None if state == "steady" else 1
+        record = run(SMALL.but(steps=steps, jit_state=state), str(place))
+        programs.append((record["evidence"]["program"], record["found_code"]))
+    counts = [(program["hits"], program["misses"], found) for program, found in programs]
+    assert counts == [(0, 0, False), (0, 1, False), (1, 0, True), (0, 0, False)]
 
 
 def test_xla_s_own_threads_that_wait_for_one_another_disturb_nobody(own_root):

@@ -9,10 +9,12 @@ from settled import settled
 torch = pytest.importorskip("torch")
 
 
+from cputrain import environ  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
-from cputrain.run import placement  # noqa: E402
+from cputrain.run import compiled  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.launch import CellFailed  # noqa: E402
+from cputrain.run.session import Session  # noqa: E402
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
 
@@ -77,17 +79,22 @@ def test_fine_tuning_goes_on_where_the_saved_model_stopped(own_root):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_a_warm_first_step_finds_what_a_cold_one_left(own_root, monkeypatch):
-    monkeypatch.setattr(placement, "COMPILED", own_root / "compiled")
+def test_a_session_compiles_once_and_a_warm_first_step_finds_the_code(own_root, monkeypatch):
+    monkeypatch.setattr(compiled, "COMPILED", own_root / "compiled")
+    monkeypatch.setenv(environ.SESSION, "s")
     first = SMALL.but(compile="inductor", steps=1, jit_state="cold")
     cold, warm = run(first, "cold"), run(first.but(jit_state="warm"), "warm")
+    steady = run(first.but(jit_state="steady"), "steady")
     assert cold["evidence"]["cache_hits"] == 0 < warm["evidence"]["cache_hits"]
+    assert steady["evidence"]["cache"]["fxgraph_misses"] == 0 < steady["evidence"]["cache_hits"]
+    assert [record["found_code"] for record in (cold, warm, steady)] == [False, True, True]
     for record in (cold, warm):
         (sample,) = record["samples"]
         (step_s,) = sample["step_s"]
         assert 0 < step_s <= record["phases"]["first_step_s"]  # both are of this one step
         assert record["last_loss"] < record["first_loss"]
-    assert not (own_root / "compiled").exists() or not list((own_root / "compiled").iterdir())
+    compiled.remove(Session.from_env())
+    assert list((own_root / "compiled").iterdir()) == []
 
 
 def test_a_start_that_was_damaged_is_a_failed_cell(own_root):

@@ -1,0 +1,53 @@
+"""About how long the rest of a sweep takes."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from cputrain.sweep import time_left
+from cputrain.sweep.time_left import FEWEST_S, TimeLeft
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is told to go on."""
+
+    class Clock:
+        now = 1000.0
+
+        def monotonic(self):
+            return self.now
+
+    made = Clock()
+    monkeypatch.setattr(time_left, "time", made)
+    return made
+
+
+def test_the_rest_is_corrected_by_what_suites_took(clock):
+    left = TimeLeft(Console(file=io.StringIO()))
+    expected = {"first": FEWEST_S, "second": 100.0, "third": 50.0}
+    left.begin(expected)
+    clock.now += 500.0  # building the environment
+    left.call()
+    clock.now += FEWEST_S / 4
+    assert left.suite("first") == sum(expected.values())
+    clock.now += FEWEST_S / 4
+    left.suite_done("first")
+    assert left.suite("second") == pytest.approx(75.0)
+    clock.now += 200.0
+    left.suite_done("second")
+    left.suite_done("second")  # its call ended too
+    paces = (FEWEST_S / 2 + 200.0) / (FEWEST_S + 100.0)
+    assert left.suite("third") == pytest.approx(50.0 * paces)
+
+
+def test_of_a_short_beginning_nothing_is_concluded(clock):
+    left = TimeLeft(Console(file=io.StringIO()))
+    left.begin({"first": FEWEST_S / 2, "second": 100.0})
+    left.call()
+    clock.now += 1.0
+    left.suite_done("first")
+    assert left.suite("second") == 100.0
