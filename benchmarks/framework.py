@@ -25,7 +25,7 @@ class FrameworkLarger(Framework):
     @classmethod
     def base(cls):
         larger = {"n_layer": 6, "n_embd": 512, "n_head": 8, "seq_len": 512, "vocab_size": 8000}
-        return super().base().but(**larger, samples=4)
+        return super().base().but(**larger)
 
 
 class TorchCompile(suite.Suite):
@@ -118,7 +118,7 @@ class LossChunk(suite.Suite):
 
     @classmethod
     def base(cls):
-        return super().base().but(vocab_size=16_000, seq_len=512, batch_size=4, samples=4)
+        return super().base().but(vocab_size=16_000, seq_len=512, batch_size=4)
 
     def vary(self, base, value):
         return base.but(loss_chunk=None if value == "whole" else value)

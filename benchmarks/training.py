@@ -38,7 +38,7 @@ class GradAccumulation(suite.Suite):
 
     @classmethod
     def base(cls):
-        return super().base().but(batch_size=16, samples=4)
+        return super().base().but(batch_size=16)
 
     def vary(self, base, value):
         return base.but(grad_accum=value, batch_size=16 // value)

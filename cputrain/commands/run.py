@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
         regexes=args.bench,
         passes=args.passes,
         budget_s=60 * args.budget if args.budget else QUICK_S if args.quick else FULL_S,
-        leaves_out=args.budget is not None,
+        leaves_out=args.budget is not None or not (args.bench or args.quick),
         quick=args.quick,
         ipex=args.ipex,
         fresh=args.fresh,

@@ -22,7 +22,7 @@ class Budget:
     """
 
     steps: int | None = None
-    samples: int = 8
+    samples: int = 4
     micro_batches: int | None = None
     warm_up_steps: int = 30
     warm_up_s: float = 3.0

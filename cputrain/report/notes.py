@@ -101,6 +101,8 @@ def note(row: Row, varied: str = "") -> str:
         notes.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
     if row["hfu"]:
         notes.append(f"hfu {words.percent(row['hfu'])}")
+    if row["steady"] is False:
+        notes.append("its step time was still changing when it was measured")
     if row["same_as"]:
         notes.append(f"same as {row['same_as']}")
     if row["disturbed_samples"] and row["dropped_pairs"] is None:

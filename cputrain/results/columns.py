@@ -50,7 +50,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "peak_rss_bytes": pl.Int64(),
     **dict.fromkeys(("first_loss", "last_loss"), pl.Float64()),
     **PAIRED,
-    "forked": pl.Boolean(),
+    **dict.fromkeys(("forked", "steady"), pl.Boolean()),
     "disturbed_samples": pl.Int64(),
     **dict.fromkeys(("run_queue_share", "steal_share"), pl.Float64()),
     **dict.fromkeys(("minor_faults_per_step", "voluntary_switches_per_step"), pl.Float64()),
@@ -118,11 +118,13 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
         if worker.wall_s is not None and worker.training_s is not None and not worker.pairs
     ]
     # A fork imports nothing; what another worker has compiled is not compiled again.
+    steady = [worker for worker in workers if worker.steady is not None]
     imported = tuple(worker for worker in workers if not worker.forked)
     compiled = tuple(worker for worker in workers if _whole_first_step(worker))
     return {
         "workers": len(workers),
         "forked": workers[-1].forked if len({w.forked for w in workers}) == 1 else None,
+        "steady": all(w.steady for w in steady) if steady else None,
         "samples": len(samples),
         "steps": sum(map(len, every)),
         "step_s_min": min(map(min, every)),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cputrain.sweep.plan import Planned, in_asv_order
+from cputrain.sweep.plan import Planned, in_order
 
 CALL_S = 120.0
 """Seconds of one call, about: asv writes its results at a call's end, so a kill loses what it has
@@ -45,7 +45,7 @@ def calls(suites: Iterable[Planned], suites_s: Mapping[str, float]) -> Iterator[
     """
     waiting: list[Planned] = []
     total_s = 0.0
-    for planned in in_asv_order(suites):
+    for planned in in_order(suites):
         takes_s = suites_s[planned.key]
         if waiting and (planned.stack != waiting[0].stack or total_s + takes_s > CALL_S):
             yield Call(tuple(waiting))

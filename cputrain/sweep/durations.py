@@ -62,7 +62,7 @@ class Durations:
         """Seconds of a pass over each suite's cells, by key: what repeats is not measured again."""
         measured: set[tuple[str, str | None]] = set()
         seconds = {}
-        for planned in plan.in_asv_order(suites):
+        for planned in plan.in_order(suites):
             seconds[planned.key] = SUITE_S
             for cell in planned.cells:
                 what = cell.experiment.identity, cell.reference

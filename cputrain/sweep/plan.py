@@ -112,9 +112,20 @@ def discover() -> list[Planned]:
     return suites
 
 
-def in_asv_order(suites: Iterable[Planned]) -> list[Planned]:
-    """Suites as asv calls run them: by environment, then by the benchmark's name."""
-    return sorted(suites, key=lambda planned: (planned.stack, planned.benchmark))
+def in_order(suites: Iterable[Planned]) -> list[Planned]:
+    """Suites as a pass takes them, so that those come last whose lack is felt least.
+
+    By environment; then what tells the noise and what matters to most people, then the others, then
+    what takes long and is compared with nothing, or is about a compiler. Within these as asv does.
+    """
+    return sorted(suites, key=lambda planned: (planned.stack, _late(planned), planned.benchmark))
+
+
+def _late(planned: Planned) -> int:
+    if planned.name == "Baseline" or planned.suite.quick:
+        return 0
+    compiles = all(cell.experiment.runtime.compile == "inductor" for cell in planned.cells)
+    return 2 if compiles or not planned.baselines else 1
 
 
 def survey() -> tuple[list[Planned], list[Broken]]:

@@ -33,6 +33,7 @@ from cputrain.sweep import (
 )
 from cputrain.sweep.checkpoint import Checkpoint, wanted
 from cputrain.sweep.choice import choose, only_ipex
+from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
@@ -127,6 +128,9 @@ class Sweep:
         self.progress.begin(machine, suites, todo, self.estimate, building_s)
         if not choice.ipex:
             self.progress.say(environments.offer(self.only_with_ipex, session.mode, machine))
+        if choice.leaves_out:
+            limit = f"it stops after {minutes(choice.budget_s)} of measuring"
+            self.progress.say(f"{limit}; the next run goes on from there")
         self.progress.say(self._went_before())
         self.promise = Promise(suites)
         self.progress.say(self.promise.line() or "")

@@ -12,15 +12,23 @@ Clock = Callable[[], int]
 
 WINDOW = 3
 TOLERANCE = 0.05
+FEWEST = 2
+"""Steps of a warm-up at least, however long they take."""
+LONG_S = 0.3
+"""Step time from which two steps that agree will do: neighbours come and go within one."""
 
 
 def is_steady(step_s: list[float]) -> bool:
     """Whether the last `WINDOW` steps took what the `WINDOW` before took, by their medians.
 
+    Of steps of `LONG_S` or more, whether the last one took what the one before it took.
+
     Args:
         step_s: seconds of each step so far, oldest first; the first step of a worker, which
             allocates and may compile, does not belong in it.
     """
+    if len(step_s) >= FEWEST and min(step_s[-FEWEST:]) >= LONG_S:
+        return abs(step_s[-1] / step_s[-2] - 1) <= TOLERANCE
     if len(step_s) < 2 * WINDOW:
         return False
     before = statistics.median(step_s[-2 * WINDOW : -WINDOW])
@@ -59,12 +67,12 @@ def warm_up(
     most_s: float,
     clock: Clock = time.perf_counter_ns,
 ) -> WarmUp:
-    """Run `step` until steady, or until `most_steps` or `most_s` are spent; once at least."""
+    """Run `step` until steady or `most_steps` or `most_s` are spent; `FEWEST` times at least."""
     seconds: list[float] = []
     while len(seconds) < most_steps:
         seconds += timed(step, 1, clock)
         if is_steady(seconds):
             return WarmUp(seconds, steady=True)
-        if sum(seconds) >= most_s:
+        if sum(seconds) >= most_s and len(seconds) >= FEWEST:
             break
     return WarmUp(seconds, steady=False)

@@ -1,5 +1,7 @@
 """Rows and the tables made of them."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from made_project import change_sample
@@ -38,7 +40,19 @@ def test_a_row_says_what_the_workers_measured(one):
     assert (row["disturbed_samples"], row["peak_rss_bytes"]) == (1, 400_000_000)
     assert (row["first_loss"], row["last_loss"], row["first_step_s"]) == (5.6, 3.1, 0.3)
     assert row["import_s"] == 2.0
-    assert row["outside_s"] == pytest.approx(3.0 - 2.0 - 0.6)
+    assert row["outside_s"] is None  # the reference's blocks are in the wall-clock time too
+    alone = replace(cell, workers=tuple(worker.but(pairs=[]) for worker in made))
+    assert columns.row(alone, {})["outside_s"] == pytest.approx(3.0 - 2.0 - 0.6)
+
+
+def test_only_workers_that_went_through_a_phase_tell_its_time(one):
+    cell, made = one
+    forked = replace(cell, workers=tuple(w.but(forked=True, found_code=True) for w in made))
+    row = columns.row(forked, {})
+    assert row["import_s"] is None and row["first_step_s"] is None
+    (first, *others) = made
+    both = replace(cell, workers=(first, *(w.but(forked=True) for w in others)))
+    assert columns.row(both, {})["import_s"] == 2.0
     assert (row["torch"], row["data_source"]) == ("2.13.0+cpu", "hub")
 
 
