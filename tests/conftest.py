@@ -75,6 +75,9 @@ def own_root(tmp_path, monkeypatch):
 def here(monkeypatch):
     """Cells lease their workers from this process: what a test changes in it is so for them too."""
     monkeypatch.setattr(beside, "Lease", LeaseHere)
+    yield
+    while LeaseHere.made:  # its thread would keep pytest from ending
+        LeaseHere.made.pop().close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from typing import ClassVar
 
 from cputrain.run import forking, fresh
 from cputrain.run.conductor.client import Lease
@@ -19,13 +20,20 @@ def lie(monkeypatch, environment):
 
 
 class LeaseHere(Lease):
-    """As a lease from a conductor of its own, which is no process."""
+    """As a lease from a conductor of its own, which is no process.
+
+    Attributes:
+        made: those that a test has to close, as a cell that was not finished keeps its own open.
+    """
+
+    made: ClassVar[list] = []
 
     def __init__(self):
+        self.made.append(self)
         self._own = None
         self._socket, theirs = socket.socketpair()
         self._lines = self._socket.makefile("rb")
-        self._thread = threading.Thread(target=self._serve, args=(theirs,))
+        self._thread = threading.Thread(target=self._serve, args=(theirs,), daemon=True)
         self._thread.start()
 
     def _serve(self, theirs):

@@ -62,7 +62,7 @@ COMPILED = HONEST | {
         ({}, {"recompiles": 1}, "recompiles"),
         ({}, {"backend_called": False}, "backend called"),
         ({}, {"inductor_kernels": 0}, "inductor kernels"),
-        ({}, {"cache_hits": 1}, "from the cache"),
+        ({}, {"cache_hits": 1, "cache": {"fxgraph_misses": 1}}, "from the cache"),
         ({"jit_state": "cold"}, {"cache_hits": 1}, "from the cache"),
         ({"jit_state": "warm"}, {}, "from the cache"),
         (
@@ -79,6 +79,12 @@ def test_a_compiler_that_did_something_else_is_named(changes, evidence, named):
     require(executed.checks(asked, COMPILED))
     with pytest.raises(NotInForce, match=named):
         require(executed.checks(asked.but(**changes), COMPILED | evidence))
+
+
+def test_a_steady_worker_may_find_all_its_code_compiled():
+    """By another worker of the session, which showed the fusions."""
+    found = {"cache_hits": 2, "cache": {"fxgraph_misses": 0}, "fused": None}
+    require(executed.checks(settled(compile="inductor"), COMPILED | found))
 
 
 def test_models_without_attention_need_no_attention_kernel():
