@@ -71,6 +71,7 @@ def test_a_session_s_steady_workers_leave_a_cold_start_cold(own_root, here, monk
     """They do not use JAX's cache, so what they left in the session is no code."""
     monkeypatch.setattr(compiled, "COMPILED", own_root / "compiled")
     monkeypatch.setenv(environ.SESSION, "s")
+    (own_root / ".asv").mkdir()
     programs = []
     for place, state in enumerate(("steady", "cold", "warm", "steady")):
         steps = None if state == "steady" else 1
