@@ -18,6 +18,8 @@ from cputrain.run.conductor.protocol import (
     Taken,
     WorkerRequest,
 )
+from cputrain.run.forking import forkable
+from cputrain.run.placement import place
 from cputrain.run.session import Session
 from cputrain.worker.blocks import Side
 
@@ -61,6 +63,7 @@ class Beside:
             experiment=self._beside.to_json(),
             request=request,
             compiled=None if folder.path is None else str(folder.path),
+            fresh=_forks(self._beside) and not _forks(self._experiment),
         )
         self.reference = self._open().ask(ask, Started)
         folder.fill()
@@ -121,3 +124,7 @@ class Beside:
     def _open(self) -> Lease:
         self._lease = self._lease or Lease()
         return self._lease
+
+
+def _forks(experiment: Experiment) -> bool:
+    return forkable(experiment, place(experiment))

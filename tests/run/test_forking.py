@@ -16,8 +16,11 @@ pytest.importorskip("torch")
 from cputrain import environ, paths
 from cputrain.machine import processes
 from cputrain.run import forking, placement
+from cputrain.run.beside import Beside
+from cputrain.run.conductor.protocol import WorkerRequest
 from cputrain.run.forking import ParentFailed, Parents, forkable
 from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.session import Session
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, warm_up_steps=4, steps=3, samples=2)
 
@@ -142,6 +145,25 @@ def test_the_parent_has_one_thread_when_it_forks(start, parents):
     assert threads(parent_of(parents)) == 1
     start().ready()
     assert threads(parent_of(parents)) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "forked"),
+    [({"seed": 1}, True), ({"allocator": "glibc_thresholds"}, False)],
+    ids=str,
+)
+def test_both_sides_of_a_pair_start_alike(own_root, here, changes, forked):
+    """What a fork changes, if it changes anything, is in both or in none."""
+    session = Session(id="s", run="r", machine="here", driven=False)
+    side = Beside(session, SMALL.but(**changes), SMALL)
+    request = WorkerRequest(folder=str(own_root / "m"), offline=True, model_cap_bytes=1)
+    try:
+        sides = side.refer(request), side.start(request)
+        assert [started.forked for started in sides] == [forked, forked]
+        again = side.refer(request)
+        assert again.worker == sides[0].worker
+    finally:
+        side.end()
 
 
 THREADED = """

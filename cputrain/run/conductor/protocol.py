@@ -41,12 +41,18 @@ class Start(Part, frozen=True, kw_only=True, tag_field="ask", tag="start"):
 
 
 class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
-    """Have a reference: the live one of this run and experiment, or a new one, proven to train."""
+    """Have a reference: the live one of this run and experiment, or a new one, proven to train.
+
+    Attributes:
+        fresh: it is to be a fresh interpreter, as the cell's worker is, although it could be
+            forked: the two sides of a pair start alike.
+    """
 
     run: str
     experiment: Parts
     request: WorkerRequest
     compiled: str | None = None
+    fresh: bool = False
 
 
 class Take(Part, frozen=True, kw_only=True, tag_field="ask", tag="take"):

@@ -92,7 +92,7 @@ class Conductor:
             case Start():
                 self._take_up(ask.run)
                 self._unsaved.clear()  # the cell goes on, so it has written what it was told
-                return self._start(ask, self._watch)
+                return self._start(ask, self._watch, self._parents)
             case Refer():
                 self._take_up(ask.run)
                 return self._refer(ask)
@@ -122,13 +122,13 @@ class Conductor:
         self.end()
         self._run = run
 
-    def _start(self, ask: Start, watch: Callable[[], None]) -> Started:
+    def _start(self, ask: Start, watch: Callable[[], None], parents: Parents | None) -> Started:
         worker = Worker(
             Experiment.from_json(ask.experiment),
             msgspec.to_builtins(ask.request),
             compiled=None if ask.compiled is None else Path(ask.compiled),
             keep=ask.keep,
-            parents=self._parents,
+            parents=parents,
             in_turns=True,
             watch=watch,
         )
@@ -140,7 +140,7 @@ class Conductor:
 
     def _refer(self, ask: Refer) -> Started:
         experiment = Experiment.from_json(ask.experiment)
-        identity = experiment.identity
+        identity = f"{experiment.identity}, fresh" if ask.fresh else experiment.identity
         self._forget_the_dead()
         if (known := self._references.pop(identity, None)) is not None:
             self._references[identity] = known  # the last to go
@@ -155,7 +155,8 @@ class Conductor:
             compiled=ask.compiled,
             keep=ask.compiled is not None,
         )
-        started = self._start(start, self._watch_owner)  # it outlives the cell
+        parents = None if ask.fresh else self._parents
+        started = self._start(start, self._watch_owner, parents)  # it outlives the cell
         proof = self._workers[started.worker].prove()
         self._references[identity] = started
         self._unsaved[identity] = proof
