@@ -74,9 +74,11 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell))
+            noise, whose = known.of(cell)
+            effects[index] = by_owner.get(owner) or _cell_effect(pairs, noise)
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
+            _say(rows[index], whose)
             rows[index] |= _columns(effects[index])
         rows[index] |= _dropped(pairs)
     return Analysis(cells, rows, effects, known)
@@ -95,6 +97,7 @@ def _columns(known: CellEffect) -> Row:
         "effect": made.value,
         "effect_low": made.low,
         "effect_high": made.high,
+        "same_within": made.same_within,
         "first_effect": known.first,
         "later_effect": known.later.value if known.later else None,
         "later_high": known.later.high if known.later else None,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
-from cputrain.report import page, plots
+from cputrain.report import answers, forest, plots
+from cputrain.report import page as readme
 from cputrain.report.machine_page import MachinePage
+from cputrain.report.statements import Answers
 from cputrain.results import asvfiles, engines, machines, records, rows, tables
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
@@ -17,11 +19,16 @@ from cputrain.results.records import Problem
 
 @dataclass(frozen=True)
 class Summary:
-    """What an export made: a row for every cell, what could not be read, what was written."""
+    """What an export made: a row for every cell, what could not be read, what was written.
+
+    Attributes:
+        answers: the first screen of each machine, by its name.
+    """
 
     rows: list[Row]
     problems: list[Problem]
     files: list[Path]
+    answers: dict[str, Answers] = field(default_factory=dict)
 
 
 def export(root: Path) -> Summary:
@@ -48,20 +55,30 @@ def export(root: Path) -> Summary:
         problems += low
         analysis = analyse(cells, peaks)
         drawn = plots.draw_all(result / name / "plots", analysis.rows, cells)
+        bars = answers.bars(list(zip(cells, analysis.rows, strict=True)))
+        if bars:
+            files.append(forest.write(result / name / "plots" / "settings.svg", name, bars))
         beside, broken = engines.read(result, name)
         problems += broken
         pages.append(
             MachinePage(
-                machine, analysis.rows, cells, noise_lines.lines(analysis), drawn, known, beside
+                machine,
+                analysis.rows,
+                cells,
+                noise_lines.lines(analysis),
+                drawn,
+                has_picture=bool(bars),
+                known=known,
+                engines=beside,
             )
         )
         files += drawn.values()
-    every = [row for machine_page in pages for row in machine_page.rows]
+    every = [row for page in pages for row in page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)
     files += tables.write(result, every)
-    files.append(page.write(result, pages, problems))
-    return Summary(every, problems, files)
+    files += readme.write(result, pages, problems)
+    return Summary(every, problems, files, {page.name: page.answers for page in pages})
 
 
 def _short(path: Path, root: Path) -> Path:

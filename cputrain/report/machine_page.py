@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cputrain.analysis import identical, ranking
+from cputrain.analysis import ranking
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
-from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.report import one_off, presets
+from cputrain.report import answers, one_off, presets
 from cputrain.report.notes import note
 from cputrain.report.skipped import by_reason
+from cputrain.report.statements import Answers
 from cputrain.report.suite_table import SuiteTable
 from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
@@ -33,6 +32,7 @@ class MachinePage:
         rows, cells: of the same cells, in order.
         noises: of its engines, the newest session first.
         plots: SVG of each suite that has one.
+        has_picture: whether there is one of its settings, plots/settings.svg.
         known: suites that there are, whether they ran or not.
         engines: rows of `results.engines`; empty where they did not run side by side.
     """
@@ -42,6 +42,7 @@ class MachinePage:
     cells: Sequence[CellResult]
     noises: Sequence[NoiseLine]
     plots: Mapping[str, Path]
+    has_picture: bool = False
     known: Collection[str] = ()
     engines: Sequence[Row] = ()
 
@@ -85,23 +86,27 @@ class MachinePage:
         """The presets beside what their sources say; empty where none ran."""
         return presets.lines(self.rows, note)
 
+    @cached_property
+    def answers(self) -> Answers:
+        """The first screen."""
+        return answers.answers(self.measured)
+
+    @property
+    def others(self) -> dict[str, str]:
+        """Further pages of it, and their files in its folder."""
+        pages = {"published runs": "published.md"} if self.published else {}
+        return pages | ({"engines side by side": "engines.md"} if self.engines else {})
+
+    @property
+    def unranked(self) -> list[str]:
+        """Suites that have a page, and no line among settings or sizes."""
+        ranked = {suite.suite for suite in self.ranked}
+        return [table.suite for table in self.suites() if table.suite not in ranked]
+
     @property
     def baseline_s(self) -> float | None:
-        """Seconds per baseline step: median over the A/A cells, else over all baseline cells.
-
-        Cells with a disturbed sample count only where there is no other.
-        """
-        usual = specs.settle(Experiment()).identity
-        baselines = [
-            (cell.suite, row)
-            for cell, row in self.measured
-            if cell.ok and cell.workers and cell.workers[-1].identity == usual
-        ]
-        rows = [row for suite, row in baselines if suite == identical.SUITE]
-        rows = rows or [row for _, row in baselines]
-        rows = [row for row in rows if not row["disturbed_samples"]] or rows
-        times = [row["step_s"] for row in rows]
-        return statistics.median(times) if times else None
+        """Seconds per baseline step; None where it has no number."""
+        return answers.baseline_s(self.measured)
 
     @property
     def noise(self) -> NoiseLine | None:

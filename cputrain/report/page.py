@@ -1,11 +1,13 @@
-"""result/README.md: what the numbers say, then a table and a plot for each suite."""
+"""result/README.md: the first screen of each machine and its tables; a page for each suite."""
 
 from __future__ import annotations
 
+import functools
 import re
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -24,8 +26,33 @@ def write(
     result: Path,
     pages: Sequence[MachinePage],
     problems: Sequence[Problem],
-) -> Path:
-    """Write result/README.md; its path."""
+) -> list[Path]:
+    """Write result/README.md, and below each machine's folder the pages that it links to."""
+    written = texts(result, pages, problems)
+    for path, text in written.items():
+        write_text(path, text)
+    return list(written)
+
+
+def texts(
+    result: Path, pages: Sequence[MachinePage], problems: Sequence[Problem]
+) -> dict[Path, str]:
+    """Every page by its path, result/README.md first."""
+    descriptions = {c.suite: c.key.description for p in pages for c in p.cells}
+    render = functools.partial(_render, descriptions=descriptions)
+    ordered = sorted(pages, key=lambda page: page.baseline_s or float("inf"))
+    written = {result / "README.md": render("page.md.j2", pages=ordered, problems=problems)}
+    for page in pages:
+        folder = result / page.name
+        for table in page.suites():
+            written[folder / f"{table.suite}.md"] = render("suite.md.j2", page=page, table=table)
+        for name in page.others.values():
+            written[folder / name] = render(f"{name}.j2", page=page)
+    return written
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         undefined=jinja2.StrictUndefined,
@@ -36,19 +63,33 @@ def write(
     )
     environment.globals |= {"w": words, "note": note, "base": Experiment()}
     environment.globals |= {"md": wording.markdown, "anchor": wording.anchor}
-    environment.globals |= {"counted": wording.counted, "end": _end}
+    environment.globals |= {"counted": wording.counted, "end": _end, "link": _link}
     environment.globals |= {"other_engines": _other_engines, "span": _span}
-    environment.globals |= {"chosen": presets.chosen, "engines": engines}
-    template = environment.get_template("page.md.j2")
-    text = template.render(
-        pages=sorted(pages, key=lambda page: page.baseline_s or float("inf")),
-        descriptions={c.suite: c.key.description for p in pages for c in p.cells},
-        problems=problems,
-        link=lambda path: urllib.parse.quote(path.relative_to(result).as_posix()),
-    )
-    path = result / "README.md"
-    write_text(path, re.sub(r"\n{3,}", "\n\n", text))
-    return path
+    environment.globals |= {"chosen": presets.chosen, "engines": engines, "code": _code}
+    environment.globals |= {"quote": _quoted}
+    environment.filters["page_of"] = lambda suite: (suite, f"{suite}.md")
+    return environment
+
+
+def _render(template: str, **context: Any) -> str:
+    text = _templates().get_template(template).render(context)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _link(page: MachinePage, *parts: str) -> str:
+    """From result/README.md to a file of a machine, given folder by folder."""
+    return "/".join(map(_quoted, (page.name, *parts)))
+
+
+def _quoted(name: str) -> str:
+    """A file's name in a link; what no file's name can have is replaced."""
+    return urllib.parse.quote(wording.one_line(name), safe="")
+
+
+def _code(text: str) -> str:
+    """A line to paste, in a table."""
+    plain = wording.one_line(text).replace("`", "'").replace("|", "\\|")
+    return f"`{plain}`"
 
 
 def _end(entry: Measured) -> str:

@@ -23,7 +23,7 @@ VERSIONS = ("torch", "jax", "ipex", "numpy", "cc_version", "python")
 """Versions that have a column, by their name in the record."""
 
 PAIRED: dict[str, pl.DataType] = {
-    **dict.fromkeys(("effect", "effect_low", "effect_high"), pl.Float64()),
+    **dict.fromkeys(("effect", "effect_low", "effect_high", "same_within"), pl.Float64()),
     **dict.fromkeys(("first_effect", "later_effect", "later_high"), pl.Float64()),
     "verdict": pl.String(),
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
@@ -33,6 +33,7 @@ PAIRED: dict[str, pl.DataType] = {
 """What comes from blocks of a cell beside blocks of its reference (`analysis.effects`):
 
 effect: time of the cell over its reference's, with its 99 % interval; None for the `reason`.
+same_within: the least ratio that it is the same time within, both ways, by two tests at 5 %.
 first_effect: of the first pass alone; later_effect: of those after it, and its 99 % interval's end.
 verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
 passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile.

@@ -64,7 +64,7 @@ class CellRun:
         self.beside = Beside(self.session, self.experiment, self.reference_of)
         self.measures_again, self.baseline = measures_again, baseline
         self._replayed: Iterator[Sample] | None = None
-        self._reference_s = 0.0
+        self._reference_s, self._keeps_model = 0.0, True
         self.machine = MachineSettings(self.experiment)
         suites = paths.output_folder(self.session.machine, self.session.mode)
         self.folder = suites / key.suite / key.name
@@ -88,7 +88,8 @@ class CellRun:
             if reference.proof is not None:
                 self._record_reference(reference, reference.proof)
         self._set_machine()
-        request = recording.request(self.session, self.folder)
+        self._keeps_model = self.key.is_baseline or recording.has_room(self.session)
+        request = recording.request(self.session, self.folder, self._keeps_model)
         if self.experiment.training.fine_tuning != "scratch":
             request = structs.replace(request, start=str(self.start))
         started = self.beside.start(request)
@@ -217,6 +218,8 @@ class CellRun:
                 return
             finished, left_over = self.beside.finish()
             self.record = self.record.with_proof(finished).but(left_over=left_over)
+            if not self._keeps_model:
+                self.record = self.record.but(note=recording.NO_ROOM)
             self.machine.require()
             self._close("ok", None)
             if self.turn is None:

@@ -21,6 +21,7 @@ from cputrain.record.worker import WorkerRecord
 from cputrain.run import stacks
 from cputrain.run.conductor.protocol import WorkerRequest
 from cputrain.run.session import Session
+from cputrain.worker import saved
 
 SESSIONS_KEPT = 3
 MEASURES = (
@@ -28,9 +29,19 @@ MEASURES = (
     *stacks.CONFIGURATION.values(),
     *stacks.REQUIREMENTS.values(),
 )
+MODELS_BYTES = 700_000_000
+"""Models of one machine: with one more of the usual cap, output/ stays below 1 GB."""
+NO_ROOM = f"models are not saved any more: those in output/ have {MODELS_BYTES / 1e6:.0f} MB"
 FILE = "run.json"
 REFERENCES = "references.json"
 """Workers that cells of a suite were measured beside, in the folder of its baseline."""
+
+
+def has_room(session: Session) -> bool:
+    """Whether models of this machine may still be saved; one file under two names counts once."""
+    folder = paths.output_folder(session.machine, "full")
+    found = (path.stat() for path in folder.rglob(saved.MODEL))
+    return sum({known.st_ino: known.st_size for known in found}.values()) < MODELS_BYTES
 
 
 def request(session: Session, folder: Path, keeps_model: bool = True) -> WorkerRequest:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from cputrain.report import first_screen
 from cputrain.sweep import closing, plan
 from cputrain.sweep.console import minutes, seconds, shown, standard_output
 from cputrain.sweep.time_left import TimeLeft
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 10
 """Width of a cell's name at least."""
+FEW_SUITES = 8
+"""So many have a table of their own at the end; of more it is in result/README.md."""
 
 
 class Progress:
@@ -40,6 +43,7 @@ class Progress:
         self._wide = NARROWEST
         self._skipped: dict[str, None] = {}
         self._reported: set[tuple[str, str]] = set()
+        self._noted: set[str] = set()
 
     def say(self, line: str) -> None:
         """Print one line."""
@@ -105,7 +109,8 @@ class Progress:
         self._suite_of(event["suite"])
         cell = event["cell"]
         self._training_s += event["training_s"]
-        if event.get("note"):
+        if event.get("note") and event["note"] not in self._noted:
+            self._noted.add(event["note"])
             self.say(f"  {cell:>{self._wide}}  {event['note']}")
         if event["status"] == "skipped":
             self._skipped[cell] = None
@@ -158,9 +163,16 @@ class Progress:
         left_out: list[str],
         quick: bool,
     ) -> None:
-        """The summary table, what went wrong, and where everything lies."""
+        """The first screen, of a few suites their table, what went wrong, where everything lies."""
         rows = [row for row in summary.rows if row["machine"] == machine]
-        self.console.print(closing.table(rows, machine, suites))
+        chosen = list(suites)
+        if len(chosen) <= FEW_SUITES:
+            self.console.print(closing.table(rows, machine, chosen))
+        if machine in summary.answers:
+            self.console.print()
+            for line in first_screen.lines(summary.answers[machine]):
+                self.say(line)
+            self.console.print()
         for problem in summary.problems:
             self.say(f"problem: {problem}")
         if any(row["mode"] == "full" for row in rows) and quick:

@@ -212,6 +212,10 @@ class Project:
         """The page that an export wrote."""
         return (self.root / "result" / "README.md").read_text()
 
+    def page_of(self, name: str, machine: str = "here") -> str:
+        """The page of a suite, or another further one, that an export wrote."""
+        return (self.root / "result" / machine / f"{name}.md").read_text()
+
     def save(
         self, commit: str = "c" * 40, date: int = 1_000, machine: dict[str, str] | None = None,
         variables: dict[str, str] | None = None,

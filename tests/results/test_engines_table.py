@@ -63,7 +63,7 @@ def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
     assert str(problem.path) == "result/here/engines.csv"
     assert "bench.py engines" in problem.reason and "\n" not in problem.reason
     page = sweep.page()
-    assert "Engines side by side" not in page and "### SeqLen" in page
+    assert "engines side by side" not in page and "(here/SeqLen.md)" in page
     assert page.count("engines.csv") == 1
 
 
@@ -88,8 +88,8 @@ def test_the_section_survives_every_export(sweep):
     sweep.cell("Framework", "torch", 0.05)
     for _ in range(2):
         assert export(sweep.root).problems == []
-    page = sweep.page()
-    section = page[page.index("### Engines side by side") : page.index("### SeqLen")]
+    assert "[engines side by side](here/engines.md)" in sweep.page()
+    section = page = sweep.page_of("engines")
     assert "3 rounds of fresh workers, in an order shuffled by seed 77, at commit ccc" in section
     assert re.search(r"torch again is the same as torch; it lies up to [01]\.\d % from", section)
     assert "Framework: What trains." in section and "\nFrameworkLarger\n" in section
@@ -107,7 +107,7 @@ def test_a_machine_that_has_nothing_else_is_on_the_page(sweep):
     write(sweep.root, machine="other")
     export(sweep.root)
     page = sweep.page()
-    assert "### Engines side by side on other" in page
+    assert "# Engines side by side on other" in sweep.page_of("engines", "other")
     assert "torch 2.13.0+cpu, numpy 2.4.6" in page[page.index("## other") :]
 
 

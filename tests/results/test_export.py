@@ -65,8 +65,9 @@ def test_everything_failed(project):
     project.save()
     summary = export(project.root)
     assert [row["status"] for row in summary.rows] == ["failed", "failed"]
-    assert "failed: ImportError: no torch" in project.page()
-    assert "no cell of it has a number" in project.page()
+    assert "failed: ImportError: no torch" in project.page_of("SeqLen")
+    assert "No cell of the baseline has a number" in project.page()
+    assert "- Gave no number: SeqLen 128, SeqLen 256; the tables say why." in project.page()
 
 
 def test_the_same_results_give_the_same_files(sweep):

@@ -59,7 +59,7 @@ def test_a_pair_of_which_one_side_was_disturbed_does_not_count(project):
     assert (row["pairs"], row["dropped_pairs"], row["passes"]) == (4, 2, 2)
     assert row["dropped_cell_share"] == row["dropped_reference_share"] == pytest.approx(1 / 6)
     assert row["effect"] == pytest.approx(81 / 42, rel=0.03)
-    assert "| 4 of 6 (2) |" in project.page()
+    assert "| 4 of 6 (2) |" in project.page_of("SeqLen")
 
 
 def test_a_slow_block_is_not_dropped_for_being_slow(project):
@@ -85,7 +85,7 @@ def test_a_pass_all_of_whose_pairs_are_dropped_is_none(project):
     assert row["dropped_reference_share"] == 1.0
 
 
-def test_an_engine_without_identical_workers_has_no_interval_and_says_so(sweep):
+def test_an_engine_without_identical_workers_has_another_s_noise_and_says_so(sweep):
     sweep.suite("Framework", "engine", ("torch", "numpy"))
     sweep.cell("Framework", "torch", 0.042)
     numpy = USUAL.but(engine="numpy", attention_backend="manual")
@@ -93,6 +93,17 @@ def test_an_engine_without_identical_workers_has_no_interval_and_says_so(sweep):
     sweep.save(commit="d" * 40, date=2_000)
     row = rows_of(export(sweep.root), "Framework")["numpy"]
     assert row["effect"] == pytest.approx(2, rel=0.03)
+    assert 1.8 < row["effect_low"] < 2 < row["effect_high"] < 2.2
+    assert row["verdict"] == "slower"
+    assert row["reason"] == "no A/A pair of numpy: interval by the noise of torch"
+
+
+def test_without_any_identical_workers_there_is_no_interval_and_it_says_so(project):
+    project.suite("Framework", "engine", ("torch", "numpy"))
+    numpy = USUAL.but(engine="numpy", attention_backend="manual")
+    project.cell("Framework", "numpy", 0.084, numpy)
+    project.save()
+    row = rows_of(export(project.root), "Framework")["numpy"]
     assert (row["effect_low"], row["effect_high"]) == (None, None)
     assert (row["verdict"], row["further_passes"]) == ("not told", None)
     assert row["reason"] == "no interval: no A/A pair of this engine"
@@ -142,8 +153,7 @@ def test_cells_of_another_session_have_the_noise_of_their_own(sweep):
 
 def test_verdicts_on_the_page_are_those_of_the_rows(sweep):
     rows = rows_of(export(sweep.root), "SeqLen")
-    text = sweep.page()
-    table = text[text.index("\n### SeqLen") :].split("\n### ")[1]
+    table = sweep.page_of("SeqLen")
     for value, row in rows.items():
         line = next(line for line in table.splitlines() if line.startswith(f"| {value} |"))
         if value == "256":

@@ -23,8 +23,8 @@ def test_the_page_opens_with_what_the_numbers_say(sweep):
     text = sweep.page()
     opening = text[: text.index("### ")]
     assert "AMD EPYC, 2 cores, 23.5 GiB of memory, x86_64, Linux 6.18; torch 2.13.0+cpu" in opening
-    assert re.search(r"1 000 steps take 4\d s here, 10 000 steps take [67]\.\d min", opening)
-    assert "Not run here: Depth, Extra." in opening
+    assert re.search(r"takes 4\d\.\d ms here: 6 \d\d0 tokens/s, [67]\.\d min for 10 000", opening)
+    assert "- Not measured yet: Depth, Extra." in opening
     settings = text[text.index("### Settings") : text.index("### Sizes")]
     ranked = re.findall(r"^\| (\d) \| \[(\w+)\]", settings, re.MULTILINE)
     assert ranked == [("1", "CoreCount"), ("2", "AttentionBackend")]
@@ -34,13 +34,13 @@ def test_the_page_opens_with_what_the_numbers_say(sweep):
     sizes = text[text.index("### Sizes") : text.index("### Paid once")]
     assert re.search(r"^\| \[SeqLen\].*\| 128: 0\.5\d+x .* \| 1024: 4\.", sizes, re.MULTILINE)
     assert "### Noise\n" in text and re.search(r"^\| torch \| \d+ \| ", text, re.MULTILINE)
-    assert "### SeqLen\n\nTokens in one training sequence.\n\n| seq_len |" in text
-    assert text.index("### SeqLen") < text.index("### CoreCount") < text.index("### Baseline")
+    page = sweep.page_of("SeqLen")
+    assert "# SeqLen on here\n\nTokens in one training sequence.\n\n| seq_len |" in page
 
 
 def test_the_page_shows_failures_and_skips_with_their_reasons(sweep):
     export(sweep.root)
-    text = sweep.page()
+    text = sweep.page_of("SeqLen") + sweep.page_of("CoreCount")
     assert re.search(r"^\| 2048 \|.*\| out of memory: killed by the kernel \|$", text, re.MULTILINE)
     assert re.search(
         r"^\| 4, 8 \|.*\| skipped: n CPUs asked, only 2 allowed \|$", text, re.MULTILINE
@@ -48,14 +48,17 @@ def test_the_page_shows_failures_and_skips_with_their_reasons(sweep):
 
 
 def test_every_picture_and_link_of_the_page_is_there(sweep):
-    export(sweep.root)
-    text = sweep.page()
-    pictures = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
-    assert len(pictures) == 4
-    assert all((sweep.root / "result" / picture).is_file() for picture in pictures)
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
-    assert set(re.findall(r"\]\(#([^)]*)\)", text)) <= anchors
+    pages = [path for path in export(sweep.root).files if path.suffix == ".md"]
+    assert len(pages) == 5
+    linked = {}
+    for page in pages:
+        targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text())
+        linked[page.name] = [(page.parent / target).resolve() for target in targets]
+        assert all(path.is_file() for path in linked[page.name])
+    pictures = {path.name for paths in linked.values() for path in paths if path.suffix == ".svg"}
+    suites = ("AttentionBackend", "Baseline", "CoreCount", "SeqLen")
+    assert pictures == {f"{name}.svg" for name in (*suites, "settings")}
+    assert {path.resolve() for path in pages[1:]} <= {*linked["README.md"]}
 
 
 def test_several_machines_stand_side_by_side(sweep):
@@ -81,7 +84,7 @@ def test_the_page_tells_what_is_simulated_or_composed(sweep):
     sweep.cell("Depth", 4, 0.04, composed="sum of 2 micro-batches x 8 and the update")
     sweep.save(commit="d" * 40, date=2_000)
     export(sweep.root)
-    text = sweep.page()
+    text = sweep.page_of("Depth")
     assert re.search(r"^\| 2 \|.*[|;] 4-bit weights in fp32;", text, re.MULTILINE)
     assert re.search(r"^\| 4 \|.*[|;] sum of 2 micro-batches x 8 and", text, re.MULTILINE)
 
@@ -95,7 +98,7 @@ def test_disturbed_cells_do_not_set_the_baseline_time(project):
     project.cell("Other", 1, 0.042)
     project.save()
     export(project.root)
-    assert re.search(r"\*\*Baseline\*\*: 4\d\.\d ms per step", project.page())
+    assert re.search(r"takes 4\d\.\d ms here", project.page())
 
 
 def test_every_library_that_was_measured_has_its_versions(sweep):

@@ -17,7 +17,7 @@ def test_the_measured_peak_gives_mfu(sweep):
     path.write_text(json.dumps({"date": "2026", "fp32_matmul_flops": {"1": 3e11, "2": 5e11}}))
     found = rows_of(export(sweep.root), "SeqLen")
     assert found["256"]["mfu"] == pytest.approx(1e10 / found["256"]["step_s"] / 5e11)
-    assert re.search(r"\| 2\d\d \(4\d %\) \|", sweep.page())
+    assert re.search(r"\| 2\d\d \(4\d %\) \|", sweep.page_of("SeqLen"))
 
 
 def test_a_peak_that_a_cell_outran_gives_no_mfu_and_is_told(sweep):

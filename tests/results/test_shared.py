@@ -48,7 +48,7 @@ def test_a_cell_that_repeats_another_says_the_same_number_and_whose_it_is(copied
         ):
             assert row[name] == own[name], name
         assert own["passes"] == 2
-    assert "same as SeqLen/256" in project.page()
+    assert "same as SeqLen/256" in project.page_of("Depth")
 
 
 def test_repeated_cells_are_one_measurement_of_the_noise(copied):

@@ -48,6 +48,13 @@ class Effect:
         return math.log(self.high / self.low) / 2
 
     @property
+    def same_within(self) -> float | None:
+        """The least ratio that two one-sided tests at 5 % tell it to be within, both ways."""
+        if self.low_90 is None or self.high_90 is None:
+            return None
+        return max(self.high_90, 1 / self.low_90)
+
+    @property
     def half_width_90(self) -> float | None:
         """The same of the 90 % interval."""
         if self.low_90 is None or self.high_90 is None:

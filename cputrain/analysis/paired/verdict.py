@@ -61,9 +61,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
 
 def is_same(effect: Effect) -> bool:
     """Whether the 90 % interval lies within `SAME_WITHIN`; False without an interval."""
-    if effect.low_90 is None or effect.high_90 is None:
-        return False
-    return effect.low_90 > 1 / SAME_WITHIN and effect.high_90 < SAME_WITHIN
+    return effect.same_within is not None and effect.same_within < SAME_WITHIN
 
 
 def _further_passes(effect: Effect) -> int | None:

@@ -1,0 +1,210 @@
+"""The first screen: what a machine's rows answer, by rules, each with the rows that it is from."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from cputrain.analysis import by_engine, identical
+from cputrain.analysis.ends import CellRow, measured
+from cputrain.analysis.unchanged import Setting, settings
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.report import paste, words
+from cputrain.report.forest import Bar
+from cputrain.report.statements import Answers, Change, Statement
+from cputrain.results.columns import Row
+from cputrain.results.rows import CellResult
+from cputrain.wording import counted
+
+MOST_CHANGES = 5
+ALIKE_WITHIN, ALIKE_ABOUT = 1.02, 1.03
+"""Ratios that the list of what does not matter is about: the first is said first."""
+RUN_STEPS = 10_000
+
+
+def answers(cells: Sequence[CellRow]) -> Answers:
+    """What the cells of one machine answer."""
+    tried = settings(cells)
+    changes = _changes(tried)
+    return Answers(
+        baseline=_baseline(cells),
+        changes=changes,
+        none_pays=None if changes else _none_pays(tried),
+        alike=_alike(tried),
+        open=_open(cells),
+        lost=_lost(cells),
+        not_run=_not_run(cells),
+    )
+
+
+def bars(cells: Sequence[CellRow]) -> list[Bar]:
+    """The picture's: settings beside the default experiment that have an interval."""
+    drawn = []
+    for tried in settings(cells):
+        entry = measured(tried.cell, tried.row)
+        if entry is not None and entry.low and entry.high and tried.is_of_default:
+            label = f"{by_engine.variable(tried.cell)} {by_engine.setting(tried.cell)}"
+            verdict = tried.row["verdict"] or ""
+            drawn.append(Bar(label, entry.effect, entry.low, entry.high, verdict))
+    return drawn
+
+
+def baseline_rows(cells: Sequence[CellRow]) -> list[Row]:
+    """Rows of the default experiment: of the A/A cells, else of all that ran it.
+
+    Those with a disturbed sample count only where there is no other.
+    """
+    usual = specs.settle(Experiment()).identity
+    baselines = [
+        (cell.suite, row)
+        for cell, row in cells
+        if cell.ok and cell.workers and cell.workers[-1].identity == usual
+    ]
+    rows = [row for suite, row in baselines if suite == identical.SUITE]
+    rows = rows or [row for _, row in baselines]
+    return [row for row in rows if not row["disturbed_samples"]] or rows
+
+
+def baseline_s(cells: Sequence[CellRow]) -> float | None:
+    """Seconds per baseline step, the median over its rows; None without one."""
+    times = [row["step_s"] for row in baseline_rows(cells)]
+    return statistics.median(times) if times else None
+
+
+def _baseline(cells: Sequence[CellRow]) -> Statement | None:
+    rows = baseline_rows(cells)
+    if not rows:
+        return None
+    base = Experiment()
+    step_s = statistics.median(row["step_s"] for row in rows)
+    text = (
+        f"A training step of the baseline ({shape(base)}) takes {words.seconds(step_s)} here: "
+        f"{words.number(base.training.tokens_per_step / step_s)} tokens/s, "
+        f"{words.duration(RUN_STEPS * step_s)} for {words.number(RUN_STEPS)} steps."
+    )
+    shares = [row["mfu"] for row in rows if row["mfu"] is not None]
+    if shares:
+        share = words.percent(statistics.median(shares))
+        text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
+    return Statement(text, tuple(rows))
+
+
+def shape(base: Experiment) -> str:
+    """The baseline in the field's words."""
+    model, training = base.model, base.training
+    return (
+        f"n_layer {model.n_layer}, n_embd {model.n_embd}, seq_len {training.seq_len}, batch size "
+        f"{training.batch_size}, {training.precision}, {base.runtime.engine}"
+    )
+
+
+def _changes(tried: Sequence[Setting]) -> tuple[Change, ...]:
+    """The surest of each suite beside the default experiment, then the surest of all.
+
+    "Surest" is by the end of the interval nearest to 1: what it brings at least.
+    """
+    best: dict[str, Change] = {}
+    for setting in tried:
+        cell, row, base = setting.cell, setting.row, setting.base
+        entry = measured(cell, row)
+        if entry is None or row["verdict"] != "faster" or not setting.is_of_default:
+            continue
+        confirmed = row["later_high"] is not None and row["later_high"] < 1
+        what = (
+            f"{by_engine.variable(cell)}: {by_engine.setting(cell)} "
+            f"instead of {by_engine.setting(base)}"
+        )
+        lines = tuple(paste.lines(cell.experiment, base.experiment))
+        change = Change(what, lines, entry, confirmed)
+        if cell.suite not in best or _high(change) < _high(best[cell.suite]):
+            best[cell.suite] = change
+    distinct = {change.entry.cell.workers[-1].identity: change for change in best.values()}
+    return tuple(sorted(distinct.values(), key=_high)[:MOST_CHANGES])
+
+
+def _high(change: Change) -> float:
+    high = change.entry.high
+    return 1.0 if high is None else high
+
+
+def _none_pays(tried: Sequence[Setting]) -> Statement | None:
+    rows = tuple(setting.row for setting in tried if setting.row["verdict"] is not None)
+    if not rows:
+        return None
+    text = f"Of {counted(len(rows), 'setting')} of the same work none was told to be faster."
+    return Statement(text, rows)
+
+
+def _alike(tried: Sequence[Setting]) -> Statement | None:
+    """Settings that are the same time as their baseline, by two one-sided tests."""
+    parts: list[str] = []
+    rows: list[Row] = []
+    below = 1.0
+    for bound in (ALIKE_WITHIN, ALIKE_ABOUT):
+        its = [
+            setting
+            for setting in tried
+            if setting.row["verdict"] == "same" and below < setting.row["same_within"] <= bound
+        ]
+        if its:
+            names = ", ".join(map(_short, its))
+            parts.append(f"within {words.percent(bound - 1)}: {names}")
+            rows += [setting.row for setting in its]
+        below = bound
+    if not rows:
+        return None
+    return Statement(f"Makes no difference here, {'; '.join(parts)}.", tuple(rows))
+
+
+def _short(setting: Setting) -> str:
+    """ "pinning close", on another engine than the usual one "pinning close on native"."""
+    cell, engine = setting.cell, identical.engine(setting.cell)
+    varied = by_engine.engine(cell) is not None
+    where = f" on {engine}" if varied and engine != Experiment().runtime.engine else ""
+    return f"{by_engine.variable(cell)} {by_engine.setting(cell)}{where}"
+
+
+def _open(cells: Sequence[CellRow]) -> Statement | None:
+    its = [
+        (cell, row)
+        for cell, row in cells
+        if cell.ok and row["verdict"] == "not told" and not identical.is_identical(cell)
+    ]
+    if not its:
+        return None
+    near = [(cell, row) for cell, row in its if row["further_passes"] is not None]
+    seconds = sum(row["further_passes"] * _pass_s(cell) for cell, row in near)
+    text = f"Not told yet: {counted(len(its), 'cell')}."
+    if near:
+        which = "all of them" if len(its) > 1 else "it"
+        which = which if len(near) == len(its) else f"{len(near)} of them"
+        text += f" About {words.duration(max(seconds, 60))} more would tell {which}"
+        text += ": python3 bench.py goes on there."
+    if len(near) < len(its):
+        far = "The others differ" if near else "They differ"
+        text += f" {far} by too little for what the noise here lets be told in reasonable time."
+    return Statement(text, tuple(row for _, row in its))
+
+
+def _pass_s(cell: CellResult) -> float:
+    """Seconds of one more worker of a cell, as its earlier ones took."""
+    return statistics.median(worker.wall_s or 0.0 for worker in cell.workers)
+
+
+def _lost(cells: Sequence[CellRow]) -> Statement | None:
+    rows = tuple(row for _, row in cells if row["status"] not in ("ok", "skipped") and row["mode"])
+    if not rows:
+        return None
+    names = ", ".join(f"{row['suite']} {row['value']}" for row in rows[:MOST_CHANGES])
+    more = f" and {len(rows) - MOST_CHANGES} more" if len(rows) > MOST_CHANGES else ""
+    return Statement(f"Gave no number: {names}{more}; the tables say why.", rows)
+
+
+def _not_run(cells: Sequence[CellRow]) -> Statement | None:
+    rows = tuple(row for _, row in cells if row["status"] == "skipped")
+    if not rows:
+        return None
+    return Statement(
+        f"Not possible here: {counted(len(rows), 'cell')}, each with its reason.", rows
+    )

@@ -1,0 +1,98 @@
+"""How to have a setting in a training script of one's own: a line of shell or of Python.
+
+What has no line outside this project is named by its experiment's field, as a suite's `vary` takes
+it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from cputrain.analysis.unchanged import FREE_PARTS, Parts, differing
+from cputrain.knobs import allocator, huge_pages, instructions, waiting
+
+PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}
+"""Files by allocator, as Debian names them; others are lib<name>.so."""
+
+
+def _shell(variables: dict[str, str]) -> str:
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+
+
+def _precision(value: str) -> str | None:
+    return {
+        "bf16": "model.to(torch.bfloat16)",
+        "mixed": 'with torch.autocast("cpu", dtype=torch.bfloat16):',
+    }.get(value)
+
+
+def _allocator(value: str) -> str | None:
+    if value == "glibc_thresholds":
+        settings = ":".join(f"{name}={number}" for name, number in allocator.TUNABLES.items())
+        return _shell({"GLIBC_TUNABLES": settings})
+    if value == "glibc":
+        return None
+    return _shell({"LD_PRELOAD": PRELOADED.get(value, f"lib{value}.so")})
+
+
+def _pinning(value: str) -> str | None:
+    return {
+        "close": _shell({"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}),
+        "spread": _shell({"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}),
+    }.get(value)
+
+
+def _huge_pages(value: str) -> str | None:
+    return _shell({"GLIBC_TUNABLES": huge_pages.TUNABLE}) if value == "madvise" else None
+
+
+def _instruction_set(value: str) -> str | None:
+    cap = instructions.CAPS.get(value)
+    return _shell(cap.environment) if cap else None
+
+
+LINES: dict[str, Callable[[Any], str | None]] = {
+    "precision": _precision,
+    "compile": lambda value: f'model = torch.compile(model, backend="{value}")',
+    "attention_backend": lambda value: (
+        "F.scaled_dot_product_attention(q, k, v, is_causal=True)" if value == "sdpa" else None
+    ),
+    "optimizer_kernel": lambda value: (
+        None if value == "default" else f"torch.optim.AdamW(..., {value}=True)"
+    ),
+    "matmul_backend": lambda value: (
+        "torch.backends.mkldnn.enabled = True" if value == "onednn" else None
+    ),
+    "threads": lambda value: _shell({"OMP_NUM_THREADS": str(value)}),
+    "cores": lambda value: f"taskset --cpu-list 0-{value - 1}" if isinstance(value, int) else None,
+    "intra_op_threads": lambda value: f"torch.set_num_threads({value})",
+    "inter_op_threads": lambda value: f"torch.set_num_interop_threads({value})",
+    "allocator": _allocator,
+    "pinning": _pinning,
+    "wait_policy": lambda value: _shell(waiting.variables(value, "libgomp")) or None,
+    "omp_runtime": lambda value: _shell({"LD_PRELOAD": f"{value}.so"}),
+    "huge_pages": _huge_pages,
+    "instruction_set": _instruction_set,
+    "processes": lambda value: f"torchrun --nproc-per-node {value}",
+}
+"""By field: the line for a value of it, or None where a script of one's own has no such line."""
+
+
+def lines(experiment: Parts, reference: Parts) -> list[str]:
+    """What to paste to get from the reference's settings to the experiment's, a line a field.
+
+    Args:
+        experiment, reference: as records have them, parts of fields.
+    """
+    pasted = []
+    fields = differing(experiment, reference)
+    engine = experiment.get("runtime", {}).get("engine")
+    if "engine" in fields.get("runtime", {}):
+        return [f'engine="{engine}"']  # its other fields are what that engine does by itself
+    for part in ("training", *FREE_PARTS[:2]):
+        for name, value in fields.get(part, {}).items():
+            own = LINES.get(name, lambda _: None)(value) if engine == "torch" else None
+            pasted.append(own or f"{name}={value!r}")
+    return pasted

@@ -1,0 +1,142 @@
+"""Each sentence of the first screen, and rows that make it false."""
+
+import pytest
+from made_project import failure
+from settled import settled
+
+from cputrain.report import first_screen, words
+from cputrain.report.export import export
+from cputrain.report.statements import Statement
+
+pytestmark = pytest.mark.tools
+
+USUAL = settled()
+
+
+def answers(project, machine="here"):
+    project.save()
+    return export(project.root).answers[machine]
+
+
+def setting(project, field, values, times, **others):
+    """A suite of which each value takes so many seconds beside the default experiment's 0.042."""
+    project.suite(field.title(), field, values)
+    for value, step_s in zip(values, times, strict=True):
+        project.cell(field.title(), value, step_s, USUAL.but(**{field: value}), **others)
+
+
+@pytest.fixture
+def noise(project):
+    """A/A cells, without which nothing has an interval."""
+    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
+    for copy in "ABCD":
+        project.cell("Baseline", copy, 0.042)
+    return project
+
+
+def test_a_sentence_without_rows_cannot_be_made():
+    with pytest.raises(ValueError, match="no row backs: all is well"):
+        Statement("all is well", ())
+
+
+def test_the_baseline_is_told_by_its_own_rows(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.020))
+    known = answers(noise)
+    assert known.baseline.text.startswith(
+        "A training step of the baseline (n_layer 4, n_embd 256, seq_len 256, batch size 1, "
+        "fp32, torch) takes 4"
+    )
+    assert {row["suite"] for row in known.baseline.rows} == {"Baseline"}
+    assert "MFU" not in known.baseline.text  # nothing was measured to take a share of
+
+
+def test_without_a_baseline_nothing_is_said_of_it(project):
+    project.suite("SeqLen", "seq_len", (128,))
+    project.record("SeqLen", 128, [failure(USUAL.but(seq_len=128), "failed", "no")])
+    assert answers(project).baseline is None
+
+
+def test_what_pays_is_what_was_told_to_be_faster_and_the_surest_comes_first(noise):
+    setting(noise, "precision", ("fp32", "bf16", "mixed"), (0.042, 0.021, 0.030))
+    setting(noise, "allocator", ("glibc", "jemalloc", "mimalloc"), (0.042, 0.036, 0.0418))
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.050))
+    known = answers(noise)
+    assert [change.what for change in known.changes] == [
+        "precision: bf16 instead of fp32",
+        "allocator: jemalloc instead of glibc",
+    ]
+    assert known.changes[0].paste == ("model.to(torch.bfloat16)",)
+    assert known.changes[1].paste == ("LD_PRELOAD=libjemalloc.so.2",)
+    assert all(change.is_confirmed for change in known.changes)  # by the second pass
+
+
+def test_what_trains_something_else_does_not_pay(noise):
+    setting(noise, "n_layer", (4, 2), (0.042, 0.021))
+    setting(noise, "activation", ("gelu", "relu"), (0.042, 0.030))
+    setting(noise, "optimizer", ("adamw", "sgd"), (0.042, 0.030))
+    setting(noise, "batch_size", (1, 2), (0.042, 0.030))
+    known = answers(noise)
+    assert known.changes == () and known.none_pays is None
+
+
+def test_as_many_rows_in_one_update_train_the_same(noise):
+    base = USUAL.but(batch_size=16)
+    noise.suite("GradAccumulation", "grad_accum", (1, 4))
+    noise.cell("GradAccumulation", 1, 0.042, base)
+    noise.cell("GradAccumulation", 4, 0.050, base.but(batch_size=4, grad_accum=4))
+    assert len(answers(noise).none_pays.rows) == 1
+
+
+def test_what_is_measured_beside_another_experiment_is_no_change_of_the_baseline(noise):
+    base = USUAL.but(seq_len=1024)
+    noise.suite("Allocator", "allocator", ("glibc", "jemalloc"))
+    noise.cell("Allocator", "glibc", 0.2, base, reference=0.2)
+    noise.cell("Allocator", "jemalloc", 0.1, base.but(allocator="jemalloc"), reference=0.2)
+    assert answers(noise).changes == ()
+
+
+def test_one_pass_confirms_nothing(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.021), workers=1)
+    (change,) = answers(noise).changes
+    assert not change.is_confirmed
+
+
+def test_where_nothing_is_faster_it_is_said_of_how_many(noise):
+    setting(noise, "pinning", ("none", "close", "spread"), (0.042, 0.050, 0.060))
+    known = answers(noise)
+    assert known.none_pays.text == "Of 2 settings of the same work none was told to be faster."
+    assert {row["value"] for row in known.none_pays.rows} == {"close", "spread"}
+
+
+def test_what_makes_no_difference_was_told_to_be_the_same(noise):
+    setting(noise, "pinning", ("none", "close", "spread"), (0.042, 0.042, 0.030))
+    known = answers(noise)
+    assert known.alike.text == "Makes no difference here, within 2.0 %: pinning close."
+    assert [row["verdict"] for row in known.alike.rows] == ["same"]
+
+
+def test_what_is_open_says_how_long_it_would_take(noise):
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=90.0)
+    known = answers(noise)
+    (row,) = known.open.rows
+    assert (row["value"], row["verdict"]) == ("close", "not told")
+    left = words.duration(row["further_passes"] * 90)
+    assert known.open.text.startswith(f"Not told yet: 1 cell. About {left} more would tell it: ")
+
+
+def test_failures_and_skips_are_told_apart(noise):
+    noise.suite("CoreCount", "cores", (4, 8))
+    noise.record("CoreCount", 4, [failure(USUAL.but(cores=4), "skipped", "only 2 CPUs")])
+    noise.record("CoreCount", 8, [failure(USUAL.but(cores=8), "failed", "NaN")])
+    known = answers(noise)
+    assert known.lost.text == "Gave no number: CoreCount 8; the tables say why."
+    assert known.not_run.text == "Not possible here: 1 cell, each with its reason."
+
+
+def test_a_terminal_has_it_line_by_line(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.021))
+    lines = first_screen.lines(answers(noise))
+    assert lines[0].startswith("A training step of the baseline")
+    assert lines[1].startswith("What pays most here, at unchanged work")
+    assert lines[2].startswith("  precision: bf16 instead of fp32  0.")
+    assert lines[2].endswith(", confirmed  model.to(torch.bfloat16)")
