@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
-from cputrain.report import answers, forest, plots
+from cputrain.report import answers, forest, html, plots
 from cputrain.report import page as readme
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.statements import Answers
@@ -78,6 +78,7 @@ def export(root: Path) -> Summary:
     tables.spare(result, every, problems)
     files += tables.write(result, every)
     files += readme.write(result, pages, problems)
+    files += [html.write(result, page) for page in pages]
     return Summary(every, problems, files, {page.name: page.answers for page in pages})
 
 

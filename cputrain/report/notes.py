@@ -79,7 +79,12 @@ def _tokenizing(row: Row) -> str:
 
 
 def note(row: Row, varied: str = "") -> str:
-    """What else is to be said of a row, as Markdown.
+    """What else is to be said of a row, as Markdown; see `plain`."""
+    return wording.markdown(plain(row, varied))
+
+
+def plain(row: Row, varied: str = "") -> str:
+    """What else is to be said of a row.
 
     Args:
         row: of the tables.
@@ -110,4 +115,4 @@ def note(row: Row, varied: str = "") -> str:
         notes.append(f"{row['disturbed_samples']} of {samples} disturbed")
     if row["mode"] == "quick":
         notes.append("quick")
-    return wording.markdown("; ".join(filter(None, notes)))
+    return "; ".join(filter(None, notes))

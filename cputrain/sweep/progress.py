@@ -185,6 +185,8 @@ class Progress:
         self.say(
             f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
         )
+        if machine in summary.answers:
+            self.say(f"report: result/{machine}/report.html")
         self.say("tables: result/README.md, result/results.csv, and one CSV for each suite")
 
     def without_number(
