@@ -1,0 +1,59 @@
+"""Lines to paste are what the settings of workers are made of."""
+
+import pytest
+from settled import settled
+
+from cputrain.knobs.allocator import Allocator
+from cputrain.knobs.instructions import Instructions
+from cputrain.knobs.knob import Placement
+from cputrain.knobs.waiting import Waiting
+from cputrain.report import paste
+
+pytestmark = pytest.mark.tools
+
+USUAL = settled()
+PLACED = Placement(cpus=(0, 1), physical_cores=2, threads=2, omp_threads=2)
+
+
+def lines(**changes):
+    return paste.lines(USUAL.but(**changes).to_json(), USUAL.to_json())
+
+
+@pytest.mark.parametrize(
+    ("knob", "changes"),
+    [
+        (Allocator(), {"allocator": "glibc_thresholds"}),
+        (Waiting(), {"wait_policy": "passive"}),
+        (Waiting(), {"wait_policy": "spin_0"}),
+        (Instructions(), {"instruction_set": "avx2"}),
+    ],
+    ids=str,
+)
+def test_variables_are_those_that_workers_get(knob, changes):
+    given = knob.environment(USUAL.but(**changes), PLACED)
+    assert given
+    (line,) = lines(**changes)
+    assert sorted(word.partition("=")[0] for word in line.split(" ") if "=" in word) == sorted(given)
+    assert all(value.split()[0] in line for value in given.values())
+
+
+def test_several_fields_are_several_lines():
+    assert lines(precision="bf16", threads=1) == [
+        "model.to(torch.bfloat16)",
+        "OMP_NUM_THREADS=1",
+    ]
+
+
+def test_an_engine_is_named_alone_whatever_it_does_by_itself():
+    jax = settled(engine="jax", compile="xla", attention_backend="manual")
+    assert paste.lines(jax.to_json(), USUAL.to_json()) == ['engine="jax"']
+
+
+def test_what_has_no_line_outside_this_project_is_named_by_its_field():
+    assert lines(precision="q4") == ["precision='q4'"]
+    assert lines(loss_chunk=64) == ["loss_chunk=64"]
+
+
+def test_a_line_of_torch_is_not_told_to_another_engine():
+    jax = settled(engine="jax", compile="xla", attention_backend="manual")
+    assert paste.lines(jax.but(precision="bf16").to_json(), jax.to_json()) == ["precision='bf16'"]
