@@ -22,5 +22,9 @@ for suite in sys.argv[1:]:
         assert Path(f"output/{machine}/quick/{suite}/{row['value']}/model.safetensors").exists()
 engines = rows.filter(polars.col("suite") == "SeqLen")["engine"].unique()
 assert {"torch", "jax", "native"} <= {*engines}, engines
-assert "SeqLen" in Path("result/README.md").read_text()
+page = Path("result/README.md").read_text()
+assert "A training step of the baseline" in page and f"({machine}/SeqLen.md)" in page
+assert len(page.splitlines()) <= 150, "result/README.md is longer than a page"
+report = Path(f"result/{machine}/report.html").read_text()
+assert "A training step of the baseline" in report and len(report.encode()) < 1_000_000
 print(f"table of {machine}: {len(rows)} rows, as they should be")

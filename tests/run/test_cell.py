@@ -11,6 +11,7 @@ from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record.cell import CellKey
 from cputrain.results import records
+from cputrain.run import recording
 from cputrain.run.cell import CellRun
 from cputrain.run.launch import CellFailed
 from cputrain.sweep import plan
@@ -50,6 +51,21 @@ def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(own_root, mon
     assert record_of(cell).status == "failed" and "DidNotTrain" in record_of(cell).reason
     (line,) = events.read_text().splitlines()
     assert json.loads(line)["status"] == "failed" and json.loads(line)["cell"] == "x"
+
+
+@pytest.mark.parametrize(("value", "is_kept"), [("x", False), ("base", True)])
+def test_once_models_have_their_room_only_a_baseline_s_is_kept(
+    own_root, monkeypatch, value, is_kept
+):
+    """Others start from it, and its suite shows what a trained model is."""
+    monkeypatch.setattr(recording, "MODELS_BYTES", 0)
+    cell = CellRun(CellKey("Trial", (value,), baseline="base"), SMALL.but(samples=1))
+    cell.sample()
+    cell.settle()
+    assert (cell.folder / "model.safetensors").exists() == is_kept
+    record = record_of(cell)
+    assert record.ok and (record.model_file is not None) == is_kept
+    assert record.note == (None if is_kept else recording.NO_ROOM)
 
 
 def test_the_budget_is_no_part_of_an_experiment_s_identity():
