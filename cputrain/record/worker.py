@@ -87,6 +87,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     forked: bool | None = None
     found_code: bool | None = None
     warm_step_s: Seconds | None = None
+    no_passes: str | None = None
     reference: str | None = None
     reference_counts: Counts | None = None
     repeats: str | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy
@@ -89,8 +91,17 @@ class Sampler:
             busy=busy,
             waited_s=self._stepper.waited_s - waited,
             ranks=ranks,
+            **_passes(self._stepper.passes),
         )
         return sample, busy
+
+
+def _passes(by_step: list[PassSeconds]) -> dict[str, float]:
+    """The median of each pass over the steps; empty where the engine sees no boundaries."""
+    if not by_step:
+        return {}
+    medians = map(statistics.median, zip(*by_step, strict=True))
+    return dict(zip(PassSeconds._fields, medians, strict=True))
 
 
 def _queued(sample: Sample) -> float:

@@ -34,6 +34,8 @@ class JaxEngine:
     """
 
     name = "jax"
+    pass_clock = None
+    no_passes = "the step is one program that XLA compiled: its passes have no boundaries outside"
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._experiment = experiment
