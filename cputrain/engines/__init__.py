@@ -34,9 +34,12 @@ class Engine(Protocol):
     """One model in training. Weights and gradients go by the names of `model.shapes`, float32."""
 
     name: str
-    pass_clock: PassClock | None
-    """Of the passes so far; None where their boundaries are not seen, for the reason no_passes."""
     no_passes: str | None
+    """Why the boundaries of passes are not seen; None where they are."""
+
+    @property
+    def pass_clock(self) -> PassClock | None:
+        """What its passes took so far; None for `no_passes`."""
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step on these micro-batches; the mean of their losses before the update.

@@ -10,6 +10,7 @@ The parts are those that engines tell apart by the clock (`engines.parts`):
     optimizer     the update
     data          turning a batch into what the engine takes
     framework     what lies between: the interpreter, bookkeeping, autograd
+    other         what an engine cannot put anywhere
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cputrain.model.shapes import n_trained, trained, weight_shapes
 
 NAMES = (
     *("embedding", "attention", "products", "head"),
-    *("elementwise", "optimizer", "data", "framework"),
+    *("elementwise", "optimizer", "data", "framework", "other"),
 )
 """The parts, in the order of a step."""
 

@@ -50,7 +50,6 @@ class PartsJob(job.Job):
             disturbed=seen.pop("disturbed"),
             noise=readings(Noise, seen),
         )
-        known = isinstance(dispatch_s, float)
         self.say(
             Watched(
                 sample=sample,
@@ -60,8 +59,8 @@ class PartsJob(job.Job):
                     how=watching.how,
                     unseen=watching.unseen,
                     tolerance=watching.tolerance,
-                    dispatch_s=dispatch_s if known else None,
-                    no_dispatch=None if known else str(dispatch_s),
+                    dispatch_s=None if isinstance(dispatch_s, str) else dispatch_s,
+                    no_dispatch=dispatch_s if isinstance(dispatch_s, str) else None,
                     beside={"taking a batch": self._batch_s()},
                 ),
                 peak=self.peak_memory(),

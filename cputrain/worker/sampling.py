@@ -91,17 +91,16 @@ class Sampler:
             busy=busy,
             waited_s=self._stepper.waited_s - waited,
             ranks=ranks,
-            **_passes(self._stepper.passes),
         )
-        return sample, busy
+        return _with_passes(sample, self._stepper.passes), busy
 
 
-def _passes(by_step: list[PassSeconds]) -> dict[str, float]:
-    """The median of each pass over the steps; empty where the engine sees no boundaries."""
+def _with_passes(sample: Sample, by_step: list[PassSeconds]) -> Sample:
+    """With the median of each pass over the steps, where the engine sees their boundaries."""
     if not by_step:
-        return {}
+        return sample
     medians = map(statistics.median, zip(*by_step, strict=True))
-    return dict(zip(PassSeconds._fields, medians, strict=True))
+    return msgspec.structs.replace(sample, **dict(zip(PassSeconds._fields, medians, strict=True)))
 
 
 def _queued(sample: Sample) -> float:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cputrain.engines.native_.binding import DOUBLE, LONG
-from cputrain.engines.parts import Times
+from cputrain.engines.native_.binding import DOUBLE, LONG, Factor
+from cputrain.engines.parts import Times, timed_as_data
 
 if TYPE_CHECKING:
     from cputrain.engines.native_.engine import NativeEngine
@@ -38,7 +37,7 @@ class NativeWatcher:
         engine, times = self._engine, Times()
         engine.library.watch(engine.model, 1)
         try:
-            with _checks_timed(engine, times):
+            with timed_as_data(engine, "checked", times):
                 start = time.perf_counter()
                 train()
                 times.wall_s = time.perf_counter() - start
@@ -56,29 +55,8 @@ class NativeWatcher:
         return smallest(self._engine.library)
 
 
-@contextmanager
-def _checks_timed(engine: NativeEngine, times: Times) -> Iterator[None]:
-    """Counts the checks and copies of batches as "data" meanwhile."""
-    honest = engine.checked
-
-    def timed(batch: Any) -> Any:
-        start = time.perf_counter()
-        try:
-            return honest(batch)
-        finally:
-            times.add("data", time.perf_counter() - start)
-
-    engine.checked = timed  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        del engine.checked
-
-
 def smallest(library: Any, tries: int = 200) -> float:
     """Seconds of the library's product of two numbers, Python's call of it included; median."""
-    from cputrain.engines.native_.binding import Factor
-
     a, b, c = (np.ones(1, np.float32) for _ in range(3))
     left, right = (Factor(x.ctypes.data, 1, 1) for x in (a, b))
     seconds = []
