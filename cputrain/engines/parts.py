@@ -77,14 +77,22 @@ class Watcher(Protocol):
         """Seconds of the smallest call that `Times.calls` counts, or why that is not known."""
 
 
+def can_watch(name: str) -> bool:
+    """Whether the engine of that name has counters of its parts; imports no framework."""
+    return importlib.util.find_spec(_module(name)) is not None
+
+
+def _module(name: str) -> str:
+    return f"cputrain.engines.{name}_.parts"
+
+
 def watcher(engine: Engine) -> Watcher:
     """What watches this engine's steps.
 
     Raises:
         EngineError: the engine cannot tell, or not for what it runs.
     """
-    name = f"cputrain.engines.{engine.name}_.parts"
-    if importlib.util.find_spec(name) is None:
+    if not can_watch(engine.name):
         raise EngineError(f"the {engine.name} engine has no counters of the parts of its step")
-    made: Watcher = importlib.import_module(name).watcher(engine)
+    made: Watcher = importlib.import_module(_module(engine.name)).watcher(engine)
     return made

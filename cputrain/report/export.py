@@ -8,9 +8,10 @@ from pathlib import Path
 
 from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
-from cputrain.report import page, plots
+from cputrain.report import page, parts, plots
 from cputrain.report.machine_page import MachinePage
 from cputrain.results import asvfiles, engines, machines, records, rows, tables
+from cputrain.results import parts as step_parts
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
 
@@ -56,6 +57,10 @@ def export(root: Path) -> Summary:
             )
         )
         files += drawn.values()
+    for name in step_parts.machines(root):
+        written, broken = parts.write(root, name)
+        files += written
+        problems += broken
     every = [row for machine_page in pages for row in machine_page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)
