@@ -48,9 +48,7 @@ class Parts:
             if planned.name in SHAPES
         ]
         if not any(block.cells for block in self.blocks):
-            raise UsageError(
-                f"no engine of {', '.join(sorted(self.engines))} has counters of parts"
-            )
+            raise UsageError(f"no suite of {', '.join(SHAPES)} has an engine that was asked for")
         return self.blocks
 
     def _takes(self, cell: plan.PlannedCell) -> bool:
@@ -97,9 +95,8 @@ class Parts:
         name = f"{shape} {cell.name}"
         if status or not isinstance(record, PartsRecord) or not self._is_of_now(record):
             last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
-            why = (
-                record if isinstance(record, Problem) else f"it ended with status {status}: {last}"
-            )
+            ended = f"its process ended with status {status}: {last}"
+            why = record if isinstance(record, Problem) else ended
             self.progress.failed += 1
             self.progress.say(f"{name}: failed: {why}")
         else:
