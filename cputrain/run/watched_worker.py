@@ -60,16 +60,16 @@ def run(request: Request) -> None:
         paths.output_folder(session.machine, session.mode), request.shape, request.engine
     )
     record = recording.opened(session, experiment)
-    watched = None
+    watched, status, reason = None, "unproven", None
     try:
         if (reason := placement.why_not(experiment)) is not None:
             raise CellFailed("skipped", reason)
         record, answer = _measured(record, experiment, session, path.parent)
         watched = answer.watched
-        record = record.but(status="ok")
+        status, reason = "ok", None
     except CellFailed as failure:
-        record = record.but(status=failure.status, reason=failure.reason)
-    record = record.but(wall_s=time.monotonic() - started)
+        status, reason = failure.status, failure.reason
+    record = record.but(status=status, reason=reason, wall_s=time.monotonic() - started)
     files.write(
         path,
         PartsRecord(shape=request.shape, engine=request.engine, worker=record, watched=watched),
