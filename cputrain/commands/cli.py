@@ -118,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
         "--inductor", action="store_true", help="also torch.compile, half a minute a worker"
     )
     engines.add_argument("--offline", action="store_true", help="never touch the network")
+    parts = verbs.add_parser("parts", help="where the time of a step goes, engine by engine")
+    parts.add_argument(
+        "--engine", metavar="NAME", action="append", default=[], help="only this; may be repeated"
+    )
+    parts.add_argument("--offline", action="store_true", help="never touch the network")
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

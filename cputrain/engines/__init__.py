@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cputrain.engines import specs
+from cputrain.engines.pass_clock import PassClock
 from cputrain.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ class Engine(Protocol):
     """One model in training. Weights and gradients go by the names of `model.shapes`, float32."""
 
     name: str
+    no_passes: str | None
+    """Why the boundaries of passes are not seen; None where they are."""
+
+    @property
+    def pass_clock(self) -> PassClock | None:
+        """What its passes took so far; None for `no_passes`."""
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step on these micro-batches; the mean of their losses before the update.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import TYPE_CHECKING
+
+from cputrain.engines.pass_clock import PassClock
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -11,6 +14,13 @@ if TYPE_CHECKING:
 
 class Accumulating(abc.ABC):
     """See `cputrain.engines.Engine`. JAX is none of them: its whole step is one program."""
+
+    no_passes: str | None = None
+
+    @functools.cached_property
+    def pass_clock(self) -> PassClock:
+        """Read by `accumulate` and `update` at the boundaries of passes."""
+        return PassClock()
 
     @abc.abstractmethod
     def accumulate(self, batch: Batch, share: float) -> float:

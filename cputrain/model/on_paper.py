@@ -23,6 +23,7 @@ class OnPaper:
         kept_per_pair: numbers that attention keeps of a (query, key) pair otherwise.
         used_per_pair: numbers of a pair that are in use at the peak beside those.
         turns_factors: whether bf16 factors that are turned before a product become fp32.
+        adds_in_products: whether a layer's product adds to the residual stream by itself.
         has_buffers: whether masks and tables of positions are kept as arrays.
     """
 
@@ -32,6 +33,7 @@ class OnPaper:
     kept_per_pair: ClassVar[int] = 1
     used_per_pair: ClassVar[int] = 2
     turns_factors: ClassVar[bool] = False
+    adds_in_products: ClassVar[bool] = False
     has_buffers: ClassVar[bool] = True
 
     def pairs(self, length: int) -> int | None:

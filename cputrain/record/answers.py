@@ -11,6 +11,7 @@ from cputrain.record.part import Count, Failure, Number, Part, Parts, Readings, 
 from cputrain.record.process import Place, State
 from cputrain.record.proof import Check, Trained
 from cputrain.record.sample import Sample
+from cputrain.record.watched import WatchedSteps
 from cputrain.record.work import Counts, Data, Start
 
 Phases = dict[str, Seconds]
@@ -62,6 +63,7 @@ class Ready(Part, frozen=True, kw_only=True, tag_field="answer", tag="ready"):
         simulated: how the precision is simulated; None where it is computed.
         in_force, warm_up_steps, steady, warm_step_s: of the warm-up, whose fastest step took
             warm_step_s seconds; None where a first step is timed.
+        no_passes: why samples have no seconds of the passes; None where they have.
     """
 
     readings: dict[str, Any]
@@ -77,12 +79,22 @@ class Ready(Part, frozen=True, kw_only=True, tag_field="answer", tag="ready"):
     warm_up_steps: Count | None = None
     steady: bool | None = None
     warm_step_s: Seconds | None = None
+    no_passes: str | None = None
 
 
 class Sampled(Part, frozen=True, kw_only=True, tag_field="answer", tag="sampled"):
     """One sample was taken."""
 
     sample: Sample
+    peak: Peak
+    so_far: SoFar
+
+
+class Watched(Part, frozen=True, kw_only=True, tag_field="answer", tag="watched"):
+    """Steps were taken in turns, plain and watched part by part; the sample has the plain ones."""
+
+    sample: Sample
+    watched: WatchedSteps
     peak: Peak
     so_far: SoFar
 
@@ -121,7 +133,7 @@ class Report(Part, frozen=True, kw_only=True):
     finished: Finished
 
 
-Answer = Phase | Failed | Ready | Sampled | Finished
+Answer = Phase | Failed | Ready | Sampled | Watched | Finished
 DECODER = msgspec.json.Decoder(Answer)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from cputrain.record.part import Count, Integer, Number, Part, Readings, StepSeconds
+from cputrain.record.part import Count, Integer, Number, Part, Readings, Seconds, StepSeconds
 from cputrain.record.proof import Check
 
 
@@ -76,6 +76,9 @@ class Sample(Part, frozen=True, kw_only=True):
         disturbed: other work on the machine held it up.
         waited_s: seconds that the steps waited for a streaming loader.
         ranks, exchange: of several processes that train together.
+        forward_s, backward_s, optimizer_s: of a step's passes, micro-batches summed: medians over
+            the steps. None where the engine sees no boundaries (`answers.Ready.no_passes`), and in
+            records of earlier versions.
     """
 
     step_s: Annotated[list[StepSeconds], Meta(min_length=1)]
@@ -87,6 +90,9 @@ class Sample(Part, frozen=True, kw_only=True):
     waited_s: Number | None = None
     ranks: list[RankSample] = field(default_factory=list)
     exchange: Exchange | None = None
+    forward_s: Seconds | None = None
+    backward_s: Seconds | None = None
+    optimizer_s: Seconds | None = None
 
     @property
     def median_s(self) -> float:

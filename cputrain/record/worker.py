@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import field, structs
 
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.record.answers import Finished, Phases, Ready, Sampled
+from cputrain.record.answers import Finished, Phases, Ready, Sampled, Watched
 from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
@@ -87,6 +87,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     forked: bool | None = None
     found_code: bool | None = None
     warm_step_s: Seconds | None = None
+    no_passes: str | None = None
     reference: str | None = None
     reference_counts: Counts | None = None
     repeats: str | None = None
@@ -119,7 +120,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         """With what the worker says once it is warm."""
         return self.but(**structs.asdict(ready), placement=placement)
 
-    def with_sample(self, sampled: Sampled) -> WorkerRecord:
+    def with_sample(self, sampled: Sampled | Watched) -> WorkerRecord:
         """With one more sample."""
         return self.but(
             **structs.asdict(sampled.peak),

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
-from cputrain.report import answers, forest, html, plots
+from cputrain.report import answers, forest, html, parts, plots
 from cputrain.report import page as readme
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.statements import Answers
 from cputrain.results import asvfiles, engines, machines, records, rows, tables
+from cputrain.results import parts as step_parts
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
 
@@ -73,6 +74,10 @@ def export(root: Path) -> Summary:
             )
         )
         files += drawn.values()
+    for name in step_parts.machines(root):
+        written, broken = parts.write(root, name)
+        files += written
+        problems += broken
     every = [row for page in pages for row in page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)

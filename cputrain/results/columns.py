@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import circumstances, experiment_columns, rates
 from cputrain.results.rates import Peaks
@@ -41,12 +42,17 @@ dropped_cell_share, dropped_reference_share: of all pairs, those whose block of 
 same_as: suite/cell whose workers these are, where that has run the same experiment.
 """
 
+PASSES = ("forward_s", "backward_s", "optimizer_s")
+"""Seconds of a step's passes: median over the samples; None for the reason in no_passes."""
+
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
     **experiment_columns.FIELDS,
     **dict.fromkeys(("mode", "status", "reason"), pl.String()),
     **dict.fromkeys(("workers", "steps", "samples"), pl.Int64()),
     **dict.fromkeys(("step_s", "step_s_min"), pl.Float64()),
+    **dict.fromkeys(PASSES, pl.Float64()),
+    "no_passes": pl.String(),
     **dict.fromkeys(("tokens_per_s", "gflop_per_s", "mfu", "hfu"), pl.Float64()),
     "peak_rss_bytes": pl.Int64(),
     **dict.fromkeys(("first_loss", "last_loss"), pl.Float64()),
@@ -129,6 +135,8 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
         "samples": len(samples),
         "steps": sum(map(len, every)),
         "step_s_min": min(map(min, every)),
+        **{name: _median_of(samples, name) for name in PASSES},
+        "no_passes": workers[-1].no_passes,
         "disturbed_samples": sum(sample.disturbed for sample in samples),
         "peak_rss_bytes": max(peak_rss, default=None),
         "import_s": _phase(imported, "import_s"),
@@ -140,6 +148,12 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
 def _whole_first_step(worker: WorkerRecord) -> bool:
     """Whether its first step is its experiment's: code that it found is part of a warm start."""
     return not worker.found_code or worker.experiment["runtime"]["jit_state"] == "warm"
+
+
+def _median_of(samples: list[Sample], name: str) -> float | None:
+    """Median of a reading over the samples that have it; None where none has."""
+    known = [getattr(sample, name) for sample in samples]
+    return statistics.median(seconds) if (seconds := [s for s in known if s is not None]) else None
 
 
 def _phase(workers: tuple[WorkerRecord, ...], name: str) -> float | None:

@@ -27,7 +27,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.record import answers
-from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled
+from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled, Watched
 from cputrain.record.part import Failure
 from cputrain.run import fresh
 from cputrain.run.family import Family, WillNotStop, adopt_orphans
@@ -39,7 +39,7 @@ from cputrain.worker.ranks import torchrun
 MARK = environ.WORKER
 PATIENCE_S = 0.25
 
-A = TypeVar("A", Ready, Sampled, Finished)
+A = TypeVar("A", Ready, Sampled, Watched, Finished)
 
 
 class CellFailed(Exception):
@@ -148,6 +148,11 @@ class Worker:
             return self._ask({"do": "sample", "beside": beside}, Sampled)
         finally:
             self._looks = True
+
+    def watch(self) -> Watched:
+        """Have a worker of `cputrain.worker.parts` take its steps. Raises CellFailed."""
+        self.phase = "training, watched part by part"
+        return self._ask({"do": "sample"}, Watched)
 
     def prove(self) -> Finished:
         """Have the worker prove so far that it trained, and live on. Raises CellFailed."""

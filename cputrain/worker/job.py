@@ -102,6 +102,7 @@ class Job:
                 warm_up_steps=len(warm.step_s) if warm else None,
                 steady=warm.steady if warm else None,
                 warm_step_s=self.warm_step_s,
+                no_passes=self.engine.no_passes,
             )
         )
 
@@ -275,14 +276,18 @@ class Job:
         )
 
 
-def main() -> int:
-    """Serve one request; 1 where it failed, which the launcher has been told."""
+def main(kind: type[Job] = Job) -> int:
+    """Serve one request; 1 where it failed, which the launcher has been told.
+
+    Args:
+        kind: of job.
+    """
     descriptor = int(sys.argv[1])
     serving.begin(descriptor)
     line = sys.stdin.readline()
     if not line:
         return 1
-    worker = Job(json.loads(line), descriptor)
+    worker = kind(json.loads(line), descriptor)
     try:
         serving.serve(worker)
     except Exception as error:

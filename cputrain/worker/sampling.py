@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy
@@ -90,7 +92,15 @@ class Sampler:
             waited_s=self._stepper.waited_s - waited,
             ranks=ranks,
         )
-        return sample, busy
+        return _with_passes(sample, self._stepper.passes), busy
+
+
+def _with_passes(sample: Sample, by_step: list[PassSeconds]) -> Sample:
+    """With the median of each pass over the steps, where the engine sees their boundaries."""
+    if not by_step:
+        return sample
+    medians = map(statistics.median, zip(*by_step, strict=True))
+    return msgspec.structs.replace(sample, **dict(zip(PassSeconds._fields, medians, strict=True)))
 
 
 def _queued(sample: Sample) -> float:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.record.sample import RankSample
 from cputrain.worker import timing
@@ -30,6 +31,8 @@ class Stepper:
         losses: of each step so far.
         training_s: seconds on the clock so far, as they were spent.
         waited_s: of these, spent waiting for a streaming loader.
+        passes: of the last steps, by step; empty where the engine sees no boundaries. Reckoned
+            as the steps are.
         ranks: what each of several processes that train together says of the last steps.
     """
 
@@ -41,6 +44,7 @@ class Stepper:
         self.losses: list[float] = []
         self.training_s = 0.0
         self.ranks: list[RankSample] = []
+        self.passes: list[PassSeconds] = []
 
     @property
     def waited_s(self) -> float:
@@ -62,19 +66,28 @@ class Stepper:
         """
         seen: list[Batch] = []
         step_s = []
+        clock, self.passes = self._engine.pass_clock, []
         for _ in range(steps):
             batches = self._upcoming(seen)
             if not self._streams:
                 batches = iter(list(islice(batches, self._run)))
+            if clock is not None:
+                clock.taken()  # what looks at the model have added
             start = time.perf_counter()
             if self._run < self._whole:
                 step_s.append(self._composed(batches))
             else:
                 step_s += timing.timed(partial(self._step, batches), 1)
             self.training_s += time.perf_counter() - start
+            if clock is not None:
+                self.passes.append(self._whole_step(clock.taken()))
         for batch in seen:
             self._feed.check(batch)
         return step_s
+
+    def _whole_step(self, run: PassSeconds) -> PassSeconds:
+        share = self._whole / self._run
+        return PassSeconds(run.forward_s * share, run.backward_s * share, run.optimizer_s)
 
     def _upcoming(self, seen: list[Batch]) -> Iterator[Batch]:
         while True:

@@ -34,6 +34,8 @@ class JaxEngine:
     """
 
     name = "jax"
+    pass_clock = None
+    no_passes = "the step is one program that XLA compiled: its passes have no boundaries outside"
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._experiment = experiment
@@ -57,7 +59,7 @@ class JaxEngine:
         """One optimizer step; the first one compiles it."""
         if self._sum is not None:
             raise EngineError("a whole step with gradients left over: update comes before")
-        arrays = self._stacked(batches)
+        arrays = self.stacked(batches)
         self._weights, self._state, loss = self._steps.run(
             "step", self._weights, self._state, *arrays
         )
@@ -151,11 +153,12 @@ class JaxEngine:
         """
         if not self.compiled.keys() & {"step", "accumulate"}:
             many = self._experiment.training.grad_accum
-            self._steps.compile("step", self._weights, self._state, *self._stacked([batch] * many))
+            self._steps.compile("step", self._weights, self._state, *self.stacked([batch] * many))
         name = "step" if "step" in self.compiled else "accumulate"
         return evidence.look(self.compiled[name])
 
-    def _stacked(self, batches: Any) -> tuple[Any, ...]:
+    def stacked(self, batches: Any) -> tuple[Any, ...]:
+        """Micro-batches as the step takes them, and the number of the first."""
         ids, targets, number = zip(*(self._arrays(batch) for batch in batches), strict=True)
         return np.stack(ids), np.stack(targets), number[0]
 

@@ -12,6 +12,7 @@ from jax import Array, lax
 
 from cputrain.engines import EngineError
 from cputrain.engines.jax_.products import by_rows
+from cputrain.engines.jax_.scopes import scope
 from cputrain.experiment.activations import ACTIVATIONS
 
 EPS = 1e-5
@@ -28,6 +29,11 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
 
 def norm(x: Array, weight: Array, bias: Array) -> Array:
     """LayerNorm over the last axis (Ba et al. 2016), computed in float32, of the type of x."""
+    with scope("elementwise"):
+        return _normed(x, weight, bias)
+
+
+def _normed(x: Array, weight: Array, bias: Array) -> Array:
     wide = x.astype(jnp.float32)
     centred = wide - wide.mean(axis=-1, keepdims=True)
     variance = jnp.square(centred).mean(axis=-1, keepdims=True)

@@ -9,6 +9,7 @@ from jax import Array, lax
 from cputrain.data.batches import IGNORE
 from cputrain.engines.jax_.attention import Attention
 from cputrain.engines.jax_.layers import Parameters, activation, drop, linear, norm
+from cputrain.engines.jax_.scopes import scope
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 
@@ -31,8 +32,9 @@ class Gpt:
         """
         model = self._model
         keys = None if key is None else jax.random.split(key, 1 + model.n_layer)
-        x = (x + weights["wpe"]).reshape(-1, model.n_embd)
-        x = drop(x, model.dropout, None if keys is None else keys[0])
+        with scope("embedding"):
+            x = (x + weights["wpe"]).reshape(-1, model.n_embd)
+            x = drop(x, model.dropout, None if keys is None else keys[0])
         run = self._block
         if self._training.activation_checkpointing:
             run = jax.checkpoint(run)
@@ -51,37 +53,45 @@ class Gpt:
 
     def _block(self, own: Parameters, x: Array, key: Array | None) -> Array:
         keys = [None] * 3 if key is None else list(jax.random.split(key, 3))
-        x = x + drop(self._mixed(own, x, keys[0]), self._model.dropout, keys[1])
+        x = self._added(x, self._mixed(own, x, keys[0]), keys[1])
         x = lax.optimization_barrier(x)
-        return x + drop(self._mlp(own, x), self._model.dropout, keys[2])
+        return self._added(x, self._mlp(own, x), keys[2])
+
+    def _added(self, x: Array, branch: Array, key: Array | None) -> Array:
+        with scope("elementwise"):
+            return x + drop(branch, self._model.dropout, key)
 
     def _mixed(self, own: Parameters, x: Array, key: Array | None) -> Array:
         model, training = self._model, self._training
         qkv = self._linear(own, "attn.qkv", norm(x, own["ln_1.weight"], own["ln_1.bias"]))
         inner, shared = model.n_head * model.d_head, model.kv_heads * model.d_head
-        parts = jnp.split(qkv, (inner, inner + shared), axis=1)
         shape = (training.batch_size, training.seq_len, -1, model.d_head)
-        q, k, v = (part.reshape(shape) for part in parts)
-        y = self._attention(q, k, v, key)
-        return self._linear(own, "attn.proj", y.reshape(-1, inner)).astype(x.dtype)
+        with scope("attention"):
+            parts = jnp.split(qkv, (inner, inner + shared), axis=1)
+            q, k, v = (part.reshape(shape) for part in parts)
+            y = self._attention(q, k, v, key).reshape(-1, inner)
+        return self._linear(own, "attn.proj", y).astype(x.dtype)
 
     def _mlp(self, own: Parameters, x: Array) -> Array:
         hidden = self._linear(own, "mlp.fc", norm(x, own["ln_2.weight"], own["ln_2.bias"]))
         arguments = jnp.split(hidden, 2, axis=1) if self._is_gated else (hidden,)
-        after = activation(self._model.activation, *arguments)
+        with scope("elementwise"):
+            after = activation(self._model.activation, *arguments)
         return self._linear(own, "mlp.proj", after).astype(x.dtype)
 
     def _linear(self, own: Parameters, name: str, x: Array) -> Array:
-        x = x if self._products is None else x.astype(self._products)
-        return linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
+        with scope("products"):
+            x = x if self._products is None else x.astype(self._products)
+            return linear(x, own[f"{name}.weight"], own[f"{name}.bias"])
 
     def loss(self, weights: Parameters, x: Array, targets: Array, key: Array | None) -> Array:
         """The loss, in float32, from the embedded tokens [B, T, C] and targets [B, T]."""
         x = self.states(weights, x, key)
-        if self._products is not None:
-            x = x.astype(self._products)
-        logits = linear(x, weights["wte" if self._model.tied else "head.weight"])
-        return cross_entropy(logits.astype(jnp.float32), targets.reshape(-1))
+        with scope("head"):
+            if self._products is not None:
+                x = x.astype(self._products)
+            logits = linear(x, weights["wte" if self._model.tied else "head.weight"])
+            return cross_entropy(logits.astype(jnp.float32), targets.reshape(-1))
 
 
 def cross_entropy(logits: Array, targets: Array) -> Array:

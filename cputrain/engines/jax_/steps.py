@@ -15,6 +15,7 @@ from cputrain.engines.jax_.layers import Parameters
 from cputrain.engines.jax_.model import Gpt
 from cputrain.engines.jax_.optimizers import State
 from cputrain.engines.jax_.options import options
+from cputrain.engines.jax_.scopes import scope
 from cputrain.experiment import Experiment
 
 
@@ -105,7 +106,8 @@ class Steps:
     def _updated(
         self, weights: Parameters, state: State, gradients: Parameters
     ) -> tuple[Parameters, State]:
-        return optimizers.step(self.optimizer, weights, state, gradients)
+        with scope("optimizer"):
+            return optimizers.step(self.optimizer, weights, state, gradients)
 
     def gradients(
         self, weights: Parameters, ids: Array, targets: Array, number: Array
@@ -116,10 +118,12 @@ class Steps:
         def lost(weights: Parameters, embedded: Array) -> Array:
             return self._gpt.loss(weights, embedded, targets, key)
 
-        embedded = weights["wte"][ids]
+        with scope("embedding"):
+            embedded = weights["wte"][ids]
         loss, (gradients, of_rows) = jax.value_and_grad(lost, (0, 1))(weights, embedded)
         # Added to the head's gradient where that lies: a sum of two tables would be a third.
-        gradients["wte"] = gradients["wte"].at[ids].add(of_rows)
+        with scope("embedding"):
+            gradients["wte"] = gradients["wte"].at[ids].add(of_rows)
         return loss, gradients
 
     def loss(self, weights: Parameters, ids: Array, targets: Array, number: Array) -> Array:

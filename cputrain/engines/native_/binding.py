@@ -49,9 +49,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "size": (LONG, (ADDRESS,)),
     "weights": (ADDRESS, (ADDRESS,)),
     "gradients": (ADDRESS, (ADDRESS,)),
-    "loss": (DOUBLE, (ADDRESS, *BATCH, COUNTED)),
-    "accumulate": (DOUBLE, (ADDRESS, *BATCH, SINGLE, WHOLE, COUNTED)),
+    "forward": (DOUBLE, (ADDRESS, *BATCH, SINGLE, COUNTED)),
+    "backward": (None, (ADDRESS, ADDRESS, WHOLE)),
     "update": (None, (ADDRESS, DOUBLE)),
+    "watch": (None, (ADDRESS, WHOLE)),
+    "phases": (None, (ADDRESS, ctypes.POINTER(DOUBLE), ctypes.POINTER(LONG))),
     "steps": (LONG, (ADDRESS,)),
     "state_bytes": (LONG, (ADDRESS,)),
     "products": (None, (ADDRESS, ctypes.POINTER(LONG))),
@@ -81,10 +83,11 @@ class Functions:
         path: of the library.
 
     Attributes:
-        constants: what the library tells by name: the enum's value of each "activation.NAME",
-            "align" (numbers to which tensors are aligned), "queries" and "keys" (rows of blocks
-            in attention), "panel" (columns of a packed factor), "packed" (numbers packed at a
-            time), and of structures the bytes ("sizes") and where fields start ("sizes.n_layer").
+        constants: what the library tells by name: the enum's value of each "activation.NAME" and
+            "phase.NAME", "align" (numbers to which tensors are aligned), "queries" and "keys"
+            (rows of blocks in attention), "panel" (columns of a packed factor), "packed" (numbers
+            packed at a time), and of structures the bytes ("sizes") and where fields start
+            ("sizes.n_layer").
 
     Raises:
         EngineError: it cannot be loaded, or has other functions or constants than Python's side.

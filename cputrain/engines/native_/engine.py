@@ -18,6 +18,7 @@ from cputrain.engines.batch import check
 from cputrain.engines.native_ import about, library_build
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
 from cputrain.engines.native_.products import Given
+from cputrain.engines.pass_clock import BACKWARD, FORWARD, OPTIMIZER
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 
@@ -33,6 +34,10 @@ class NativeEngine(Accumulating):
         experiment: the sizes, AdamW's settings, the compiler and its flags.
         weights: initial weights, copied.
 
+    Attributes:
+        library: the C library's functions.
+        model: the address of its model.
+
     Raises:
         EngineError: the library cannot be built or loaded, lacks the activation, or there is no
             memory, or too little stack for a thread.
@@ -42,11 +47,11 @@ class NativeEngine(Accumulating):
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._experiment, self._training = experiment, experiment.training
-        self._c = Functions(str(library_build.library(experiment)))
-        about.require_stack(self._c)
+        self.library = Functions(str(library_build.library(experiment)))
+        about.require_stack(self.library)
         self._given = Given.of(experiment)
         model, training = experiment.model, experiment.training
-        activation = self._c.constants.get(f"activation.{model.activation}")
+        activation = self.library.constants.get(f"activation.{model.activation}")
         if activation is None:
             raise EngineError(f"activation = {model.activation!r}: the native engine has none")
         sizes = Sizes(
@@ -54,24 +59,24 @@ class NativeEngine(Accumulating):
             *(model.vocab_size, model.tied, training.seq_len, training.batch_size, activation),
         )
         adamw = AdamW(training.beta1, training.beta2, training.eps, training.weight_decay)
-        self._gpt = self._c.new(sizes, adamw, self._given.address if self._given else None)
-        if not self._gpt:
+        self.model = self.library.new(sizes, adamw, self._given.address if self._given else None)
+        if not self.model:
             raise EngineError("the native engine: can't allocate memory for the model")
-        self._free = weakref.finalize(self, self._c.free, self._gpt)
+        self._free = weakref.finalize(self, self.library.free, self.model)
         self._flat = {name: self._array(name) for name in ("weights", "gradients")}
         self._pending = False
         self.load_weights(weights)
 
     def _array(self, name: str) -> ndarray:
         """One of the flat arrays, as the library holds it."""
-        address = getattr(self._c, name)(self._gpt)
-        numbers = ctypes.c_float * self._c.size(self._gpt)
+        address = getattr(self.library, name)(self.model)
+        numbers = ctypes.c_float * self.library.size(self.model)
         return np.ctypeslib.as_array(numbers.from_address(address))
 
     def _tensors(self, name: str) -> dict[str, ndarray]:
         """Views of a flat array by tensor."""
         tensors, start, flat = {}, 0, self._flat[name]
-        align = self._c.constants["align"]
+        align = self.library.constants["align"]
         for tensor, shape in weight_shapes(self._experiment).items():
             count = math.prod(shape)
             tensors[tensor] = flat[start : start + count].reshape(shape)
@@ -82,20 +87,24 @@ class NativeEngine(Accumulating):
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients of several batches add up."""
-        loss = self._run(batch, "accumulate", share, self._pending)
+        self.pass_clock.start()
+        inputs, targets = self.checked(batch)
+        loss = self._forward(inputs, targets, share)
+        self.pass_clock.end(FORWARD)
+        self.library.backward(self.model, inputs.ctypes.data, self._pending)
         self._pending = True
+        self.pass_clock.end(BACKWARD)
         return loss
 
-    def _run(self, batch: Batch, function: str, *more: float) -> float:
-        """The loss by one of the library's functions; not a number where no target counts."""
-        inputs, targets = self._checked(batch)
+    def _forward(self, inputs: ndarray, targets: ndarray, share: float = 1.0) -> float:
+        """The loss; not a number where no target counts."""
         counted = LONG()
-        loss: float = getattr(self._c, function)(
-            self._gpt, inputs.ctypes.data, targets.ctypes.data, IGNORE, *more, counted
+        loss: float = self.library.forward(
+            self.model, inputs.ctypes.data, targets.ctypes.data, IGNORE, share, counted
         )
         return loss if counted.value else math.nan
 
-    def _checked(self, batch: Batch) -> tuple[ndarray, ndarray]:
+    def checked(self, batch: Batch) -> tuple[ndarray, ndarray]:
         """Inputs and targets as the library takes them.
 
         Raises:
@@ -112,21 +121,25 @@ class NativeEngine(Accumulating):
         if not self._pending:
             raise EngineError("update without gradients: accumulate some before")
         warm_up, rate = self._training.lr_warmup_steps, self._training.learning_rate
+        self.pass_clock.start()
         share = min(1.0, (self.steps_done + 1) / warm_up) if warm_up else 1.0
-        self._c.update(self._gpt, rate * share)
+        self.library.update(self.model, rate * share)
         self._pending = False
+        self.pass_clock.end(OPTIMIZER)
 
     def synchronize(self) -> None:
         """Nothing to wait for."""
 
     def loss(self, batch: Batch) -> float:
         """The loss."""
-        return self._run(batch, "loss")
+        return self._forward(*self.checked(batch))
 
     def gradients(self, batch: Batch) -> dict[str, ndarray]:
         """Copies of the gradients."""
         kept = self._flat["gradients"].copy() if self._pending else None
-        self._run(batch, "accumulate", 1.0, 0)
+        inputs, targets = self.checked(batch)
+        self._forward(inputs, targets)
+        self.library.backward(self.model, inputs.ctypes.data, 0)
         gradients = {name: array.copy() for name, array in self._tensors("gradients").items()}
         if kept is not None:
             self._flat["gradients"][...] = kept
@@ -143,11 +156,11 @@ class NativeEngine(Accumulating):
     @property
     def steps_done(self) -> int:
         """Updates that AdamW counted."""
-        return int(self._c.steps(self._gpt))
+        return int(self.library.steps(self.model))
 
     def state_bytes(self) -> int:
         """AdamW's two moments."""
-        return int(self._c.state_bytes(self._gpt))
+        return int(self.library.state_bytes(self.model))
 
     def excused(self) -> dict[str, str]:
         """None: every weight moves."""
@@ -155,12 +168,12 @@ class NativeEngine(Accumulating):
 
     def versions(self) -> dict[str, str]:
         """This program's own, NumPy's, and the compiler's as it says itself in the library."""
-        compiler = about.compiler(self._c)
+        compiler = about.compiler(self.library)
         return {"native": __version__, "numpy": np.__version__, "cc_version": compiler}
 
     def readings(self) -> dict[str, Any]:
         """The built library, its OpenMP, the library that multiplies where one was chosen."""
-        return about.readings(self._c, self._given)
+        return about.readings(self.library, self._given)
 
     def evidence(self, batch: Batch) -> dict[str, Any]:
         """products_by_library: those of one forward and backward pass; library_calls."""
@@ -177,7 +190,7 @@ class NativeEngine(Accumulating):
 
     def _products(self) -> list[int]:
         counts = (LONG * 3)()
-        self._c.products(self._gpt, counts)
+        self.library.products(self.model, counts)
         return list(counts)
 
 

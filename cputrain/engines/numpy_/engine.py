@@ -12,6 +12,7 @@ from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.numpy_ import products
 from cputrain.engines.numpy_.adamw import AdamW
 from cputrain.engines.numpy_.gpt import NumpyGpt
+from cputrain.engines.pass_clock import BACKWARD, FORWARD, OPTIMIZER
 from cputrain.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class NumpyEngine(Accumulating):
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients of several batches add up."""
+        self.pass_clock.start()
         loss = self._forward_backward(batch)
         gradients = self._gpt.flat_gradients
         if share != 1:
@@ -51,12 +53,14 @@ class NumpyEngine(Accumulating):
             self._sum = gradients
         else:
             self._sum += gradients
+        self.pass_clock.end(BACKWARD)
         return loss
 
     def _forward_backward(self, batch: Batch) -> float:
         if self._sum is self._gpt.flat_gradients:  # not copied before it has to be
             self._sum = self._sum.copy()
         loss = self._gpt.forward(batch)
+        self.pass_clock.end(FORWARD)
         self._gpt.backward(batch)
         return loss
 
@@ -64,8 +68,10 @@ class NumpyEngine(Accumulating):
         """AdamW on the sum."""
         if self._sum is None:
             raise EngineError("update without gradients: accumulate some before")
+        self.pass_clock.start()
         self._optimizer.step(self._sum)
         self._sum = None
+        self.pass_clock.end(OPTIMIZER)
 
     def synchronize(self) -> None:
         """Nothing to wait for."""

@@ -12,6 +12,7 @@ import torch._dynamo  # the optimizer would import it when it is built: a second
 
 from cputrain.engines import EngineError, check_weights
 from cputrain.engines.accumulating import Accumulating
+from cputrain.engines.pass_clock import OPTIMIZER
 from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
 from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
@@ -51,7 +52,7 @@ class TorchEngine(Accumulating):
         self._parameters = dict(self._model.named_parameters())
         self._trained = {name: self._parameters[name] for name in trained(experiment)}
         self._excused = excused(experiment, {n: weights[n] for n in self._trained})
-        self._passes = Passes(experiment, self._model)
+        self._passes = Passes(experiment, self._model, self.pass_clock)
         self._optimizer = (
             optimizers.make(experiment, self._trained.values()) if self._passes.trains else None
         )
@@ -73,10 +74,12 @@ class TorchEngine(Accumulating):
             return
         if all(parameter.grad is None for parameter in self._trained.values()):
             raise EngineError("update without gradients: accumulate some before")
+        self.pass_clock.start()
         self._updates += 1
         optimizers.set_rate(self._optimizer, self._experiment.training, self._updates)
         self._optimizer.step()
         self._optimizer.zero_grad()
+        self.pass_clock.end(OPTIMIZER)
 
     def synchronize(self) -> None:
         """Nothing to wait for: on a CPU torch returns when the work is done."""
@@ -105,6 +108,16 @@ class TorchEngine(Accumulating):
         check_weights({n: tuple(p.shape) for n, p in self._parameters.items()}, weights)
         for name, parameter in self._parameters.items():
             precision.load(parameter, weights[name])
+
+    @property
+    def module(self) -> Any:
+        """The model, whose modules tell where an operator belongs."""
+        return self._model
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiler has put the model's operators together."""
+        return self._passes.compilation is not None
 
     @property
     def steps_done(self) -> int:

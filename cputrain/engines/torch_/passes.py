@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from cputrain.engines.batch import check_shape
+from cputrain.engines.pass_clock import BACKWARD, FORWARD, PassClock
 from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.compile import Compilation, failure
 from cputrain.engines.torch_.evidence import in_backward, keep_random
@@ -25,6 +26,7 @@ class Passes:
         experiment: its shapes, precision and compiler.
         module: `LanguageModel`; it is put in training mode, or in evaluation mode for good if
             there is nothing to train.
+        clock: read where a pass of a step ends.
 
     Attributes:
         trains: whether a step has a backward pass.
@@ -32,8 +34,8 @@ class Passes:
         stepped: what an eager step calls: the module, or what wraps it; looks call the module.
     """
 
-    def __init__(self, experiment: Experiment, module: Any) -> None:
-        self._experiment = experiment
+    def __init__(self, experiment: Experiment, module: Any, clock: PassClock) -> None:
+        self._experiment, self._clock = experiment, clock
         self._module = module
         self.stepped: Callable[..., Tensor] = module
         self.trains = experiment.training.objective != "forward"
@@ -82,10 +84,17 @@ class Passes:
 
     def step(self, batch: Batch, share: float = 1.0) -> float:
         """What a step does with one micro-batch: both passes, or forward alone. The loss."""
-        if self.trains:
-            return self.backward(self.forward(batch, call=self.stepped), share)
-        with torch.no_grad():
-            return float(self.forward(batch).item())
+        self._clock.start()
+        if not self.trains:
+            with torch.no_grad():
+                value = float(self.forward(batch).item())
+            self._clock.end(FORWARD)
+            return value
+        loss = self.forward(batch, call=self.stepped)
+        self._clock.end(FORWARD)
+        value = self.backward(loss, share)
+        self._clock.end(BACKWARD)
+        return value
 
     def evaluate(self, batch: Batch) -> float:
         """The loss in evaluation mode, without dropout; the random numbers stay.

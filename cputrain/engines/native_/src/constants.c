@@ -21,6 +21,12 @@ static const struct {
     {"keys", KEYS},
     {"panel", KERNEL_COLUMNS},
     {"packed", PACKED},
+    {"phase.embedding", EMBEDDING},
+    {"phase.attention", ATTENTION},
+    {"phase.products", PRODUCTS},
+    {"phase.head", HEAD},
+    {"phase.elementwise", ELEMENTWISE},
+    {"phase.optimizer", OPTIMIZER},
     /* Bytes, and where fields start. */
     SIZE(sizes),
     FIELD(sizes, n_layer),

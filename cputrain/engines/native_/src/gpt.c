@@ -40,24 +40,38 @@ double gpt_forward(struct gpt *g, const int64_t *ids, const int64_t *targets, in
     struct multiplier *by = &g->multiplier;
     const int n_rows = s->batch_size * s->seq_len, width = s->n_embd;
     const int inner = s->n_head * s->head_dim;
+    struct phases *p = &g->phases;
+    phases_start(p);
     embed(s->batch_size, s->seq_len, width, ids, g->weights.wte, g->weights.wpe, g->x);
+    phase_end(p, EMBEDDING);
     for (int i = 0; i < s->n_layer; i++) {
         const struct block *w = &g->weights.blocks[i];
         struct kept *k = &g->kept[i];
         norm_of(n_rows, width, g->x, w->ln_1, &k->ln_1);
+        phase_end(p, ELEMENTWISE);
         linear(by, n_rows, width, 3 * inner, k->ln_1.y, w->qkv, k->qkv, 0);
+        phase_end(p, PRODUCTS);
         attention(by, g->attention, k->qkv, k->p, k->y, g->scratch);
+        phase_end(p, ATTENTION);
         linear(by, n_rows, inner, width, k->y, w->proj, g->x, 1);
+        phase_end(p, PRODUCTS);
         norm_of(n_rows, width, g->x, w->ln_2, &k->ln_2);
+        phase_end(p, ELEMENTWISE);
         linear(by, n_rows, width, s->hidden, k->ln_2.y, w->fc, k->slope, 0);
+        phase_end(p, PRODUCTS);
         activate(s->activation, (long)n_rows * s->hidden, k->slope, k->after);
+        phase_end(p, ELEMENTWISE);
         linear(by, n_rows, s->hidden, width, k->after, w->mlp_proj, g->x, 1);
+        phase_end(p, PRODUCTS);
     }
     norm_of(n_rows, width, g->x, g->weights.ln_f, &g->ln_f);
+    phase_end(p, ELEMENTWISE);
     const struct layer head = {g->weights.head, NULL};
     linear(by, n_rows, width, s->vocab_size, g->ln_f.y, head, g->logits, 0);
-    return cross_entropy(n_rows, s->vocab_size, g->logits, targets, ignore, share, g->losses,
-                         &g->counted);
+    const double loss = cross_entropy(n_rows, s->vocab_size, g->logits, targets, ignore, share,
+                                      g->losses, &g->counted);
+    phase_end(p, HEAD);
+    return loss;
 }
 
 static void norm_backward_of(int n_rows, int width, const float *dy, struct layer with,
@@ -76,17 +90,26 @@ static void block_backward(struct gpt *g, int i, int add)
     const int inner = s->n_head * s->head_dim;
     const struct block *w = &g->weights.blocks[i], *d = &g->gradients.blocks[i];
     const struct kept *k = &g->kept[i];
+    struct phases *p = &g->phases;
     linear_backward(by, n_rows, s->hidden, width, g->dx, k->after, w->mlp_proj, d->mlp_proj,
                     g->dafter, add);
+    phase_end(p, PRODUCTS);
     activate_backward((long)n_rows * s->hidden, k->slope, g->dafter);
+    phase_end(p, ELEMENTWISE);
     linear_backward(by, n_rows, width, s->hidden, g->dafter, k->ln_2.y, w->fc, d->fc, g->branch,
                     add);
+    phase_end(p, PRODUCTS);
     norm_backward_of(n_rows, width, g->branch, w->ln_2, &k->ln_2, d->ln_2, g->dx, 1, add);
+    phase_end(p, ELEMENTWISE);
     linear_backward(by, n_rows, inner, width, g->dx, k->y, w->proj, d->proj, g->dy, add);
+    phase_end(p, PRODUCTS);
     attention_backward(by, g->attention, k->qkv, k->p, k->y, g->dy, g->dqkv, g->scratch);
+    phase_end(p, ATTENTION);
     linear_backward(by, n_rows, width, 3 * inner, g->dqkv, k->ln_1.y, w->qkv, d->qkv, g->branch,
                     add);
+    phase_end(p, PRODUCTS);
     norm_backward_of(n_rows, width, g->branch, w->ln_1, &k->ln_1, d->ln_1, g->dx, 1, add);
+    phase_end(p, ELEMENTWISE);
 }
 
 void gpt_backward(struct gpt *g, const int64_t *ids, int add)
@@ -94,14 +117,19 @@ void gpt_backward(struct gpt *g, const int64_t *ids, int add)
     const struct sizes *s = &g->sizes;
     const int n_rows = s->batch_size * s->seq_len, width = s->n_embd;
     const struct layer head = {g->weights.head, NULL}, dhead = {g->gradients.head, NULL};
+    struct phases *p = &g->phases;
+    phases_start(p);
     linear_backward(&g->multiplier, n_rows, width, s->vocab_size, g->logits, g->ln_f.y, head,
                     dhead, g->branch, add);
+    phase_end(p, HEAD);
     norm_backward_of(n_rows, width, g->branch, g->weights.ln_f, &g->ln_f, g->gradients.ln_f,
                      g->dx, 0, add);
+    phase_end(p, ELEMENTWISE);
     for (int i = s->n_layer - 1; i >= 0; i--)
         block_backward(g, i, add);
     if (!s->tied && !add)
         memset(g->gradients.wte, 0, (size_t)s->vocab_size * (size_t)width * sizeof(float));
     embed_backward(s->batch_size, s->seq_len, width, ids, g->dx, g->gradients.wte,
                    g->gradients.wpe, add);
+    phase_end(p, EMBEDDING);
 }

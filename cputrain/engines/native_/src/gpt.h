@@ -6,6 +6,7 @@
 #include "adamw.h"
 #include "attention.h"
 #include "matmul.h"
+#include "phases.h"
 
 #include <stdint.h>
 
@@ -55,6 +56,7 @@ struct gpt {
     double *losses;
     void *memory; /* of all working arrays */
     long steps, counted;
+    struct phases phases;
 };
 
 /* The loss of ids [batch, length]; leaves what gpt_backward needs. See cross_entropy. */

@@ -45,29 +45,43 @@ float *native_gradients(const struct gpt *g)
     return g->flat_gradients;
 }
 
-/* The loss; `counted` takes how many targets it is the mean of. */
-double native_loss(struct gpt *g, const int64_t *ids, const int64_t *targets, int64_t ignore,
-                   long *counted)
+/* The loss; `counted` takes how many targets it is the mean of. Leaves what the backward pass
+   needs for `share` of the gradients. */
+double native_forward(struct gpt *g, const int64_t *ids, const int64_t *targets, int64_t ignore,
+                      float share, long *counted)
 {
-    const double loss = gpt_forward(g, ids, targets, ignore, 1);
+    const double loss = gpt_forward(g, ids, targets, ignore, share);
     *counted = g->counted;
     return loss;
 }
 
-/* The same, and `share` of the gradients, added to those there where add says so. */
-double native_accumulate(struct gpt *g, const int64_t *ids, const int64_t *targets,
-                         int64_t ignore, float share, int add, long *counted)
+/* The gradients of the forward pass before, of the same ids; added where add says so. */
+void native_backward(struct gpt *g, const int64_t *ids, int add)
 {
-    const double loss = gpt_forward(g, ids, targets, ignore, share);
-    *counted = g->counted;
     gpt_backward(g, ids, add);
-    return loss;
 }
 
 void native_update(struct gpt *g, double rate)
 {
+    phases_start(&g->phases);
     adamw_step(g->adamw, g->n_weights, g->flat_weights, g->flat_gradients, g->first, g->second,
                rate, ++g->steps);
+    phase_end(&g->phases, OPTIMIZER);
+}
+
+/* Watch phases from now on, with sums of 0, or no more. */
+void native_watch(struct gpt *g, int on)
+{
+    g->phases = (struct phases){.watched = on};
+}
+
+/* Seconds of each phase since then, and how often it ended: arrays of enum phase's size. */
+void native_phases(const struct gpt *g, double *seconds, long *ends)
+{
+    for (int i = 0; i < N_PHASES; i++) {
+        seconds[i] = g->phases.seconds[i];
+        ends[i] = g->phases.ends[i];
+    }
 }
 
 long native_steps(const struct gpt *g)

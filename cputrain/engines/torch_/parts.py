@@ -1,0 +1,171 @@
+"""The parts of an eager torch step, from torch's profiler and the modules that operators run in.
+
+Hooks mark the modules as regions in the profile, only while it runs. A forward operator is of the
+region around it. A backward operator is of the part whose forward operator made its node of the
+autograd graph: both carry the node's sequence number (torch.autograd.profiler, "Forward-backward
+correlation"). What lies in no operator is the framework's: Python, autograd's bookkeeping, and the
+profiler's own cost.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from cputrain.engines import EngineError
+from cputrain.engines.parts import Times
+from cputrain.engines.torch_.attention import Attention
+from cputrain.engines.torch_.evidence import BACKWARD
+
+if TYPE_CHECKING:
+    from cputrain.engines.torch_.engine import TorchEngine
+
+REGION = "cputrain part: "
+STEP, MODEL, BLOCK = f"{REGION}step", f"{REGION}model", f"{REGION}elementwise"
+NODE = "autograd::engine::evaluate_function"
+UPDATE = "Optimizer."
+"""What torch calls the optimizer's step and its forgetting of gradients in a profile."""
+
+
+class TorchWatcher:
+    """See `cputrain.engines.parts.Watcher`."""
+
+    how = "torch.profiler; forward operators by the module around them, backward by their node"
+    unseen = (
+        "an operator's own dispatch is in its part; the profiler's cost of about a microsecond "
+        "an operator is in framework"
+    )
+    tolerance = 0.05
+
+    def __init__(self, engine: TorchEngine) -> None:
+        if engine.is_compiled:
+            raise EngineError("a compiled torch step has no operators that are of one part each")
+        self._module = engine.module
+
+    def step(self, train: Callable[[], object]) -> Times:
+        """One step."""
+        with _marked(self._module), profile(activities=[ProfilerActivity.CPU]) as run:
+            start = time.perf_counter()
+            with record_function(STEP):
+                train()
+            wall_s = time.perf_counter() - start
+        times = _Attributed(run.events() or []).times
+        times.wall_s = wall_s
+        times.add("framework", wall_s - sum(times.seconds.values()), calls=0)
+        return times
+
+    def dispatch_s(self) -> float:
+        """Of an addition of two numbers that are trained, as the profiler sees it; median."""
+        x = torch.ones(1, requires_grad=True)
+        with profile(activities=[ProfilerActivity.CPU]) as run:
+            for _ in range(200):
+                x + 1
+        spans = [e.cpu_time_total / 1e6 for e in run.events() or [] if e.name == "aten::add"]
+        return float(statistics.median(spans))
+
+
+def _part_of(module: nn.Module) -> str | None:
+    """The part of the operators that a block's module runs by itself; None: as what is around."""
+    if isinstance(module, Attention):
+        return "attention"
+    return "products" if isinstance(module, nn.Linear) else None
+
+
+@contextmanager
+def _marked(model: Any) -> Iterator[None]:
+    """Regions in the profile for the model, its blocks, and what is of one part in them."""
+    regions = [(model, MODEL), *((block, BLOCK) for block in model.h)]
+    if model.ln_f is not None:
+        regions.append((model.ln_f, BLOCK))
+    for block in model.h:
+        inside = ((module, _part_of(module)) for module in block.modules())
+        regions += [(module, REGION + part) for module, part in inside if part is not None]
+    with ExitStack() as hooks:
+        for module, name in regions:
+            _mark(module, name, hooks)
+        yield
+
+
+def _mark(module: nn.Module, name: str, hooks: ExitStack) -> None:
+    entered: list[Any] = []
+
+    def enter(*_: object) -> None:
+        entered.append(record_function(name).__enter__())
+
+    def leave(*_: object) -> None:
+        entered.pop().__exit__(None, None, None)
+
+    hooks.callback(module.register_forward_pre_hook(enter).remove)
+    hooks.callback(module.register_forward_hook(leave).remove)
+
+
+class _Attributed:
+    """What a profile's operators are of.
+
+    Args:
+        events: of one step, on one thread.
+
+    Attributes:
+        times: by part; nothing for the framework.
+    """
+
+    def __init__(self, events: list[Any]) -> None:
+        self.times = Times()
+        self._by_node: dict[int, str] = {}
+        root = next(event for event in events if event.name == STEP)
+        self._walk(root, "framework")
+
+    def _walk(self, around: Any, part: str) -> None:
+        """Count what runs inside an event that is no operator."""
+        before_blocks, end = True, around.time_range.start
+        for event in sorted(around.cpu_children, key=lambda e: e.time_range.start):
+            own = self._own(event, part, before_blocks)
+            if own is None:
+                self._count(event, part if around.name != MODEL else _outside(before_blocks))
+            else:
+                if event.name == MODEL:  # after what the engine does with the batch
+                    self.times.add("data", (event.time_range.start - end) / 1e6)
+                self._walk(event, own)
+            before_blocks = before_blocks and event.name != BLOCK
+            end = event.time_range.end
+
+    def _own(self, event: Any, part: str, before_blocks: bool) -> str | None:
+        """The part of what runs inside an event; None where it is an operator itself."""
+        name: str = event.name
+        if name.startswith(REGION):
+            return name.removeprefix(REGION)
+        if name.startswith(NODE):
+            return self._by_node.get(event.sequence_nr, "elementwise")
+        if name.startswith(UPDATE):
+            return "optimizer"
+        if name == BACKWARD:
+            return "head"  # where the gradients start
+        return part if "::" not in name else None
+
+    def _count(self, event: Any, part: str) -> None:
+        self.times.add(part, event.cpu_time_total / 1e6)
+        self._remember(event, part)
+
+    def _remember(self, event: Any, part: str) -> None:
+        """Nodes are known by the last operator that has their number: it has made them."""
+        if event.sequence_nr >= 0:
+            self._by_node[event.sequence_nr] = part
+        for child in event.cpu_children:
+            self._remember(child, part)
+
+
+def _outside(before_blocks: bool) -> str:
+    """What the model runs by itself: embeddings before its blocks, the head after them."""
+    return "embedding" if before_blocks else "head"
+
+
+def watcher(engine: TorchEngine) -> TorchWatcher:
+    """See `cputrain.engines.parts.watcher`."""
+    return TorchWatcher(engine)

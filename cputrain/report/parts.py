@@ -1,0 +1,135 @@
+"""result/<machine>/parts.md and parts.csv: where the time of a step goes, from its records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import jinja2
+
+from cputrain import wording
+from cputrain.analysis import step_parts
+from cputrain.analysis.step_parts import Row
+from cputrain.atomic import write_bytes, write_text
+from cputrain.report import words
+from cputrain.results import machines, parts, tables
+from cputrain.results.records import Problem
+
+PAGE, TABLE = "parts.md", "parts.csv"
+HEAD = (
+    *("part", "time", "share", "calls", "GFLOP", "MB"),
+    *("at peak", "at bandwidth", "at dispatch", "limit"),
+)
+WHAT = {
+    "embedding": "embedding",
+    "attention": "attention",
+    "products": "the blocks' products",
+    "head": "head and loss",
+    "elementwise": "norms and element-wise",
+    "optimizer": "optimizer",
+    "data": "data",
+    "framework": "framework overhead",
+    "other": "other",
+}
+"""What a part is called on the page."""
+
+
+def read(root: Path, machine: str) -> tuple[list[Row], list[Problem]]:
+    """The rows of a machine (`analysis.step_parts.SCHEMA`), and records that cannot be used."""
+    records, problems = parts.read(root, machine)
+    if not records:
+        return [], problems
+    facts, unknown = machines.read(root, machine)
+    return step_parts.rows(records, facts), [*problems, *unknown]
+
+
+def write(root: Path, machine: str) -> tuple[list[Path], list[Problem]]:
+    """Write a machine's page and table, where it has records of parts; what was written.
+
+    Raises:
+        OSError: a file cannot be written; it is as it was before.
+    """
+    rows, problems = read(root, machine)
+    safe, links = tables.not_links(root / "result", [machine])
+    if not rows or not safe:
+        return [], [*problems, *links]
+    folder = root / "result" / machine
+    page, table = folder / PAGE, folder / TABLE
+    write_text(page, text(machine, rows))
+    write_bytes(table, tables.as_csv(tables.frame(rows, step_parts.SCHEMA)))
+    return [page, table], problems
+
+
+def text(machine: str, rows: Sequence[Row]) -> str:
+    """The page."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # it is Markdown: `md` escapes what is not ours
+    )
+    environment.globals |= {"md": wording.markdown, "HEAD": HEAD}
+    environment.globals |= {"texts": texts, "opening": opening, "runs": runs, "largest": largest}
+    template = environment.get_template("parts.md.j2")
+    return re.sub(r"\n{3,}", "\n\n", template.render(machine=machine, rows=rows))
+
+
+def runs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """Shape, engine, and the rows of the run, in their order."""
+    by_run = groupby(rows, key=lambda row: (row["shape"], row["engine"]))
+    return [(str(shape), str(engine), list(group)) for (shape, engine), group in by_run]
+
+
+def opening(run: Sequence[Row]) -> str:
+    """How much of the step the parts add up to, and what watching costs."""
+    first = run[0]
+    if first["part"] is None:
+        return f"{first['status']}: {first['reason']}"
+    said = (
+        f"A step takes {words.seconds(first['step_s'])} with "
+        f"{wording.counted(first['threads'], 'thread')}; its parts add up to "
+        f"{words.percent(first['sum_over_step'])} of it"
+    )
+    if not first["sums_up"]:
+        said += f", which is more than {words.percent(first['tolerance'])} off: do not rely on them"
+    said += f"; a watched step takes {words.ratio(first['watching'])} as long."
+    return said + (" Others held it up meanwhile." if first["disturbed"] else "")
+
+
+def largest(run: Sequence[Row]) -> str:
+    """The parts that take most, in a sentence."""
+    most = sorted((row for row in run if row["part"]), key=lambda r: -r["seconds"])[:3]
+    named = [f"{WHAT[row['part']]} {words.percent(row['share'])}" for row in most]
+    return ", ".join(named)
+
+
+def texts(row: Row) -> list[str]:
+    """A row as text, in the order of `HEAD`."""
+    leasts = (row["at_peak_s"], row["at_bandwidth_s"], row["at_dispatch_s"])
+    return [
+        WHAT[row["part"]],
+        words.seconds(row["seconds"]),
+        words.percent(row["share"]),
+        words.count(row["calls"]) if row["calls"] else "",
+        words.number(row["flops"] / 1e9) if row["flops"] else "",
+        words.number(row["bytes"] / 1e6) if row["bytes"] else "",
+        *(words.seconds(least) if least else "" for least in leasts),
+        limit(row),
+    ]
+
+
+def limit(row: Row) -> str:
+    """ "products (84 %)": the limit, and the share of the time that it explains."""
+    name, share = row["limit"], row["limit_share"]
+    if share is None or name == "cache":
+        return name or ""
+    return f"{name} ({words.percent(share)})" if name != "none" else f"none (< {_below(share)})"
+
+
+def _below(share: float) -> str:
+    """The whole percent above a share."""
+    return f"{int(100 * share) + 1} %"

@@ -1,0 +1,54 @@
+"""Reads the records of steps that were watched part by part: output/<machine>/parts/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cputrain.paths import cell_name
+from cputrain.record import files
+from cputrain.record.parts import FILE, SCHEMA, SUITE, PartsRecord
+from cputrain.results.records import RESERVED, Problem, folders
+
+
+def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
+    """Every record of a machine, shape by shape, and a line for each that cannot be used."""
+    records: list[PartsRecord] = []
+    problems: list[Problem] = []
+    if machine not in folders(root / "output"):
+        return [], []
+    suite = root / "output" / machine / SUITE
+    for cell in folders(suite):
+        record = read_file(suite / cell / FILE, machine)
+        if isinstance(record, Problem):
+            problems.append(record)
+        elif record is not None:
+            records.append(record)
+    return sorted(records, key=lambda r: (r.shape, r.engine != "torch", r.engine)), problems
+
+
+def read_file(path: Path, machine: str) -> PartsRecord | Problem | None:
+    """One record; None where there is none."""
+    again = "delete it and run bench.py parts again"
+    try:
+        record = files.read(path, PartsRecord, SCHEMA)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Problem(path, f"cannot be read: {error.strerror}")
+    except files.RecordError as error:
+        return Problem(path, str(error).replace("run the cell again", "run bench.py parts again"))
+    named = [(record.worker.machine, machine)]
+    named.append((cell_name((record.shape, record.engine)), path.parent.name))
+    for inside, outside in named:
+        if inside != outside:
+            return Problem(path, f"it is of {inside[:60]!r} and lies under {outside!r}; {again}")
+    return record
+
+
+def machines(root: Path) -> list[str]:
+    """The machines that have such records."""
+    return [
+        name
+        for name in folders(root / "output")
+        if name not in RESERVED and any(folders(root / "output" / name / SUITE))
+    ]

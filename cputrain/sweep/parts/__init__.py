@@ -1,0 +1,1 @@
+"""Steps watched part by part, on every engine that can tell: the verb `parts`."""
