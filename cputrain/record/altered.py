@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
@@ -9,9 +10,14 @@ from msgspec import Meta, field
 from cputrain.record.part import Count, Failure, Number, Part, Parts, StepSeconds
 
 SCHEMA: Literal[1] = 1
-FILE = "altered.json"
-"""Its name: no reader of run records takes it for one."""
+FOLDER, FILE = "altered", "altered.json"
+"""Where a machine's lie, and what each is called: no reader of run records takes it for one."""
 Block = Annotated[list[StepSeconds], Meta(min_length=1)]
+
+
+def path(output: Path, machine: str, name: str) -> Path:
+    """Where the record of an alteration lies."""
+    return output / machine / FOLDER / name / FILE
 
 
 class Losses(Part, frozen=True, kw_only=True):

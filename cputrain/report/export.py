@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.analysis import noise_lines
+from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
-from cputrain.report import page, plots
+from cputrain.report import claims, page, plots
 from cputrain.report.machine_page import MachinePage
 from cputrain.results import asvfiles, engines, machines, records, rows, tables
 from cputrain.results.columns import Row
@@ -56,6 +57,10 @@ def export(root: Path) -> Summary:
             )
         )
         files += drawn.values()
+        judged = judge.judge(root, name)
+        problems += judged.problems
+        if judged.cells:
+            files += claims.write(result, name, judged.verdicts)
     every = [row for machine_page in pages for row in machine_page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)

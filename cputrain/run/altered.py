@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,15 +19,12 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine.parent import die_with_parent
 from cputrain.record import files
-from cputrain.record.altered import FILE, Altered, Losses, Side
+from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.answers import Finished, Ready, Sampled
 from cputrain.record.part import Count, Part, Parts
 from cputrain.run import placement, recording
 from cputrain.run.launch import CellFailed, Worker
 from cputrain.run.session import Session
-
-FOLDER = "altered"
-"""Of the records, in the place of a suite's name; none in it is called run.json."""
 
 
 class Request(Part, frozen=True, kw_only=True):
@@ -46,11 +42,6 @@ class Request(Part, frozen=True, kw_only=True):
     reference: Parts
     is_fault: bool
     blocks: Count
-
-
-def path(output: Path, machine: str, name: str) -> Path:
-    """Where the record of a demonstration lies."""
-    return output / machine / FOLDER / name / FILE
 
 
 class OneSide:

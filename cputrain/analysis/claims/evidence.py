@@ -49,10 +49,12 @@ class Evidence:
     Attributes:
         pairs: by their names.
         altered: the effects of what runs in `worker.altered`, by its name.
+        references: workers that others ran beside, by the name of their pair with themselves.
     """
 
     pairs: Mapping[str, Found] = field(default_factory=dict)
     altered: Mapping[str, Found] = field(default_factory=dict)
+    references: Mapping[str, tuple[WorkerRecord, ...]] = field(default_factory=dict)
 
     def effect(self, pair: str) -> Effect:
         """Of a pair. Raises CannotTell."""

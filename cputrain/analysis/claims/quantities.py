@@ -258,11 +258,11 @@ class Exponent:
         value = _slope(weights, [effect.value for effect in effects])
         if any(effect.low is None or effect.high is None for effect in effects):
             return Measured(value, None, None)
-        ends = [
+        low, high = (
             _slope(weights, [_end(e, (w > 0) == up) for e, w in zip(effects, weights, strict=True)])
             for up in (False, True)
-        ]
-        return Measured(value, *ends, min(effect.passes for effect in effects))
+        )
+        return Measured(value, low, high, min(effect.passes for effect in effects))
 
     @staticmethod
     def _log_size(pair: Pair, evidence: Evidence) -> float:

@@ -1,12 +1,13 @@
 """How a verdict follows from intervals: a band that a quantity lies in, and rules of rules.
 
 A quantity whose interval lies wholly in the band makes a claim hold, one whose interval lies
-wholly outside makes it not hold, and any other tells nothing, with about how many more passes would.
+wholly outside makes it not hold. Any other tells nothing, with about how many more passes would.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -219,6 +220,6 @@ def _pairs(decisions: list[Decision]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for decision in decisions for name in decision.pairs))
 
 
-def _quantities(rules: object) -> tuple[Quantity, ...]:
-    every = [quantity for rule in rules for quantity in rule.quantities()]  # type: ignore[attr-defined]
+def _quantities(rules: Sequence[Rule]) -> tuple[Quantity, ...]:
+    every = [quantity for rule in rules for quantity in rule.quantities()]
     return tuple(dict.fromkeys(every))

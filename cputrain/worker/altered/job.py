@@ -45,12 +45,15 @@ class AlteredJob(Job):
             self.said.setdefault(what, str(refused))
         except StopIteration:  # the evidence looks at each block's first linear layer
             self.said.setdefault(what, "a block has no linear layer left that could train")
+        except KeyError as missing:
+            self.said.setdefault(what, f"what ran gives no evidence of {missing.args[0]}")
 
     def open_feed(self) -> Feed:
         """The data, or what the alteration makes of them."""
         from cputrain.worker.altered.faults import FAULTS
 
-        return FAULTS[self.name].feed(super().open_feed())
+        feed: Feed = FAULTS[self.name].feed(super().open_feed())
+        return feed
 
     def make_engine(self, weights: Weights) -> Engine:
         """The engine with the alteration."""
@@ -71,11 +74,10 @@ class AlteredJob(Job):
 
     def in_force(self) -> list[Check]:
         """What is in force; what is not is written down."""
-        checks: list[Check] = []
         self.evidence: dict[str, Any] = {}
         with self._noting("what is in force"):
-            checks = super().in_force()
-        return checks
+            return super().in_force()
+        return []
 
     def sample(self, words: Mapping[str, Any]) -> None:
         """One block; answers with it. Nothing in it is refused."""
