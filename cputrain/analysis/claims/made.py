@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cputrain.analysis.claims.claim import Pair
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import HEAVY, PRESETS
 from cputrain.run.names import AGAIN_BESIDE
@@ -31,14 +32,14 @@ def pair(
     beside: str, reference: Experiment, change: str, blocks: int = LIGHT, **fields: Any
 ) -> Pair:
     """A pair whose experiment is the reference with some fields changed."""
-    return Pair(beside, change, reference.but(**fields), reference, blocks)
+    return against(beside, reference, change, reference.but(**fields), blocks)
 
 
 def against(
     beside: str, reference: Experiment, change: str, experiment: Experiment, blocks: int = LIGHT
 ) -> Pair:
-    """A pair of two experiments."""
-    return Pair(beside, change, experiment, reference, blocks)
+    """A pair of two experiments; both are settled."""
+    return Pair(beside, change, specs.settle(experiment), specs.settle(reference), blocks)
 
 
 IDENTICAL = {
