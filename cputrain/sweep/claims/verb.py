@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from cputrain import paths
 from cputrain.analysis.claims import judge, table
-from cputrain.analysis.claims.claim import Pair
+from cputrain.analysis.claims.claim import Demonstration, Pair
 from cputrain.analysis.claims.judge import Judged
 from cputrain.analysis.claims.rules import UNTOLD
+from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import compiled, placement, recording, stacks, suite
@@ -46,16 +47,10 @@ class Claims:
         self.claims = table.chosen(self.ids)
         demonstrations = table.demonstrations(self.claims)
         self.identical, self.pairs = table.identical(self.claims), table.pairs(self.claims)
-        experiments = [
-            *(
-                e
-                for pair in (*self.identical, *self.pairs)
-                for e in (pair.experiment, pair.reference)
-            ),
-            *(e for what in demonstrations for e in (what.experiment, what.reference)),
-        ]
+        every: list[Pair | Demonstration] = [*self.identical, *self.pairs, *demonstrations]
+        sides = (side for each in every for side in (each.experiment, each.reference))
         cells = []
-        for number, experiment in enumerate(experiments):
+        for number, experiment in enumerate(map(specs.settle, sides)):
             why_not = placement.why_not(experiment, stacks.of(experiment))
             cells.append(plan.PlannedCell((number,), experiment, why_not))
         return [plan.Planned("claims", "claims", suite.Suite, tuple(cells))]
