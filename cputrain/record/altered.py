@@ -33,6 +33,8 @@ class Side(Part, frozen=True, kw_only=True):
 
     Attributes:
         blocks: seconds of each step, block by block.
+        disturbed: whether others had the CPUs during each block; of an altered side never, as
+            what it does to itself cannot be told from that.
         losses: as it saw them itself, by its own targets.
         said: what the checks and the training gates say of it, by their names: nothing of a side
             that they accept.
@@ -40,6 +42,7 @@ class Side(Part, frozen=True, kw_only=True):
     """
 
     blocks: list[Block] = field(default_factory=list)
+    disturbed: list[bool] = field(default_factory=list)
     losses: Losses | None = None
     said: dict[str, str] = field(default_factory=dict)
     cpus: list[Count] = field(default_factory=list)

@@ -64,6 +64,7 @@ class OneSide:
         place = self.worker.placement
         return Side(
             blocks=[sampled.sample.step_s for sampled in self.sampled],
+            disturbed=[sampled.sample.disturbed for sampled in self.sampled],
             losses=Losses(
                 first=finished.so_far.first_loss,
                 last=finished.last_loss,

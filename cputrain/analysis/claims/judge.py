@@ -157,8 +157,9 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
 def _of_altered(record: Altered, noise: EngineNoise | None) -> Found:
     if record.status != "ok":
         return Found(None, f"{record.status}: {record.reason}")
-    passes = shown.passes(record.altered, record.reference)
-    return Found(effect([passes], noise), "")
+    if (pass_ := shown.passed(record.altered, record.reference)) is None:
+        return Found(None, shown.DISTURBED)
+    return Found(effect([pass_], noise), "")
 
 
 def _verdict(

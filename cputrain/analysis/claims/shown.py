@@ -17,6 +17,8 @@ from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record.altered import Altered, Side
 from cputrain.record.worker import WorkerRecord
 
+DISTURBED = "others had the CPUs during each of its rounds"
+
 
 @dataclass(frozen=True)
 class Line:
@@ -104,14 +106,15 @@ def notes(claim: Claim, evidence: Evidence) -> Iterable[str]:
                 yield f"estimated memory: {other:.2f} GiB with checkpointing, {own:.2f} without"
 
 
-def passes(own: Side, reference: Side) -> Pass:
-    """The pairs of two sides: blocks of one round."""
-    return Pass(
-        tuple(
-            math.log(statistics.median(a) / statistics.median(b))
-            for a, b in zip(own.blocks, reference.blocks, strict=True)
-        )
+def passed(own: Side, reference: Side) -> Pass | None:
+    """The pairs of two sides, blocks of one round; None where each of them was disturbed."""
+    blocks = zip(own.blocks, reference.blocks, own.disturbed, reference.disturbed, strict=True)
+    ratios = tuple(
+        math.log(statistics.median(a) / statistics.median(b))
+        for a, b, *disturbed in blocks
+        if not any(disturbed)
     )
+    return Pass(ratios) if ratios else None
 
 
 def demonstration(
@@ -124,7 +127,10 @@ def demonstration(
         yield Line(label, "x", note=why)
         return
     for name, side in ((label, record.altered), ("without it", record.plain)):
-        made = effect([passes(side, record.reference)], noise)
+        if (pass_ := passed(side, record.reference)) is None:
+            yield Line(name, "x", note=DISTURBED)
+            continue
+        made = effect([pass_], noise)
         yield Line(name, "x", made.value, made.low, made.high, _said(side))
 
 

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cputrain import paths
+from cputrain.analysis import open_cells
 from cputrain.analysis.claims import judge, table
 from cputrain.analysis.claims.claim import Demonstration, Pair
 from cputrain.analysis.claims.judge import Judged
 from cputrain.analysis.claims.rules import UNTOLD
+from cputrain.analysis.claims.shown import passed
 from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.record.worker import WorkerRecord
@@ -105,11 +107,13 @@ class Claims:
         Args:
             again: claims that were asked for by name and have been measured: they get a pass.
         """
-        told = self._judged().verdicts
+        judged = self._judged()
         wanted = {claim.id for claim in self.claims}
-        names = {
+        # Others had the CPUs during all of their pairs.
+        dropped = open_cells.without_effect(judged.analysis, self.session.id)
+        names = {value for _, value in dropped} | {
             name
-            for verdict in told
+            for verdict in judged.verdicts
             if verdict.id in wanted and verdict.verdict == UNTOLD and verdict.further_passes
             for name in verdict.pairs
         }
@@ -155,9 +159,15 @@ class Claims:
             if what is None or time.monotonic() > self.until:
                 self.left_out += [what.name] if what is not None else []
                 continue
-            known = self.processes.demonstrated(what)
-            if isinstance(known, str) or known.session != self.session.id or known.status != "ok":
+            if not self._is_shown(what):
                 self.shown.demonstration(claim, what, self.processes.demonstration(what))
+
+    def _is_shown(self, what: Demonstration) -> bool:
+        """Whether this session has it, with a round that nobody disturbed."""
+        known = self.processes.demonstrated(what)
+        if isinstance(known, str) or known.session != self.session.id:
+            return False
+        return known.status == "ok" and passed(known.altered, known.reference) is not None
 
     def _judged(self) -> Judged:
         return judge.judge(paths.ROOT, self.session.machine)
