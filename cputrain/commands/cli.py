@@ -123,6 +123,20 @@ def _parser() -> argparse.ArgumentParser:
         "--engine", metavar="NAME", action="append", default=[], help="only this; may be repeated"
     )
     parts.add_argument("--offline", action="store_true", help="never touch the network")
+    claims = verbs.add_parser(
+        "claims", help="what others claimed about training on CPUs, put to the test: 25 verdicts"
+    )
+    claims.add_argument("ids", nargs="*", metavar="ID", help="C1 to C25 (default: all)")
+    claims.add_argument(
+        "--budget",
+        type=arguments.positive,
+        metavar="MINUTES",
+        help="time for all passes (default 20); the next run goes on from there",
+    )
+    claims.add_argument(
+        "--fresh", action="store_true", help="start over instead of going on with earlier pairs"
+    )
+    claims.add_argument("--offline", action="store_true", help="never touch the network")
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

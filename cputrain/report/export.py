@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cputrain.analysis import noise_lines
+from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
-from cputrain.report import answers, forest, html, parts, plots
+from cputrain.report import answers, claims, forest, html, parts, plots
 from cputrain.report import page as readme
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.statements import Answers
@@ -40,44 +42,17 @@ def export(root: Path) -> Summary:
         RunError: no record can be used, and there are tables of earlier ones.
     """
     result = root / "result"
-    pages: list[MachinePage] = []
-    files: list[Path] = []
-    known, problems = asvfiles.suites(root)
+    suites, problems = asvfiles.suites(root)
     measured, misnamed = records.machines(root)
     problems += misnamed
     problems += tables.without_records(root, measured)
-    every_machine, links = tables.not_links(result, {*measured, *engines.machines(result)})
+    found = {*measured, *engines.machines(result), *step_parts.machines(root)}
+    names, links = tables.not_links(result, found)
     problems += links
-    for name in every_machine:
-        machine, unknown = machines.read(root, name)
-        cells, broken = rows.read(root, name)
-        problems += unknown + broken
-        peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
-        problems += low
-        analysis = analyse(cells, peaks)
-        drawn = plots.draw_all(result / name / "plots", analysis.rows, cells)
-        bars = answers.bars(list(zip(cells, analysis.rows, strict=True)))
-        if bars:
-            files.append(forest.write(result / name / "plots" / "settings.svg", name, bars))
-        beside, broken = engines.read(result, name)
-        problems += broken
-        pages.append(
-            MachinePage(
-                machine,
-                analysis.rows,
-                cells,
-                noise_lines.lines(analysis),
-                drawn,
-                has_picture=bool(bars),
-                known=known,
-                engines=beside,
-            )
-        )
-        files += drawn.values()
-    for name in step_parts.machines(root):
-        written, broken = parts.write(root, name)
-        files += written
-        problems += broken
+    made = [_machine(root, name, suites) for name in names]
+    pages = [page for page, _, _ in made]
+    files = [path for _, written, _ in made for path in written]
+    problems += [problem for _, _, broken in made for problem in broken]
     every = [row for page in pages for row in page.rows]
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)
@@ -85,6 +60,42 @@ def export(root: Path) -> Summary:
     files += readme.write(result, pages, problems)
     files += [html.write(result, page) for page in pages]
     return Summary(every, problems, files, {page.name: page.answers for page in pages})
+
+
+def _machine(
+    root: Path, name: str, suites: Collection[str]
+) -> tuple[MachinePage, list[Path], list[Problem]]:
+    """What the page says of one machine; its pictures and further tables, which are written."""
+    result = root / "result"
+    machine, problems = machines.read(root, name)
+    cells, broken = rows.read(root, name)
+    peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
+    analysis = analyse(cells, peaks)
+    drawn = plots.draw_all(result / name / "plots", analysis.rows, cells)
+    files = list(drawn.values())
+    bars = answers.bars(list(zip(cells, analysis.rows, strict=True)))
+    if bars:
+        files.append(forest.write(result / name / "plots" / "settings.svg", name, bars))
+    beside, unread = engines.read(result, name)
+    parts_of_steps, lost = parts.read(root, name)
+    judged = judge.judge(root, name)
+    page = MachinePage(
+        machine,
+        analysis.rows,
+        cells,
+        noise_lines.lines(analysis),
+        drawn,
+        has_picture=bool(bars),
+        known=suites,
+        engines=beside,
+        parts=parts_of_steps,
+        claims=judged.verdicts if judged.cells else [],
+    )
+    if page.parts:
+        files += parts.write(result, name, page.parts)
+    if page.claims:
+        files += claims.write(result, name, page.claims)
+    return page, files, [*problems, *broken, *low, *unread, *lost, *judged.problems]
 
 
 def _short(path: Path, root: Path) -> Path:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cputrain.analysis import ranking
+from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
 from cputrain.experiment import Experiment
@@ -35,6 +36,8 @@ class MachinePage:
         has_picture: whether there is one of its settings, plots/settings.svg.
         known: suites that there are, whether they ran or not.
         engines: rows of `results.engines`; empty where they did not run side by side.
+        parts: rows of `analysis.step_parts`; empty where no step was watched.
+        claims: verdicts; empty where nothing was measured for any.
     """
 
     machine: MachineFacts
@@ -45,6 +48,8 @@ class MachinePage:
     has_picture: bool = False
     known: Collection[str] = ()
     engines: Sequence[Row] = ()
+    parts: Sequence[Row] = ()
+    claims: Sequence[ClaimVerdict] = ()
 
     @property
     def name(self) -> str:
@@ -94,8 +99,13 @@ class MachinePage:
     @property
     def others(self) -> dict[str, str]:
         """Further pages of it, and their files in its folder."""
-        pages = {"published runs": "published.md"} if self.published else {}
-        return pages | ({"engines side by side": "engines.md"} if self.engines else {})
+        pages = {
+            "where the time of a step goes": (self.parts, "parts.md"),
+            "claims of others, put to the test": (self.claims, "claims.md"),
+            "published runs": (self.published, "published.md"),
+            "engines side by side": (self.engines, "engines.md"),
+        }
+        return {name: file for name, (content, file) in pages.items() if content}
 
     @property
     def unranked(self) -> list[str]:

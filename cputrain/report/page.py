@@ -21,6 +21,9 @@ from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import note
 from cputrain.results.records import Problem
 
+OWN = ("published.md", "engines.md")
+"""Further pages of a machine that are made here."""
+
 
 def write(
     result: Path,
@@ -46,8 +49,9 @@ def texts(
         folder = result / page.name
         for table in page.suites():
             written[folder / f"{table.suite}.md"] = render("suite.md.j2", page=page, table=table)
-        for name in page.others.values():
-            written[folder / name] = render(f"{name}.j2", page=page)
+        for name in OWN:
+            if name in page.others.values():
+                written[folder / name] = render(f"{name}.j2", page=page)
     return written
 
 

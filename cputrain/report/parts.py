@@ -45,21 +45,16 @@ def read(root: Path, machine: str) -> tuple[list[Row], list[Problem]]:
     return step_parts.rows(records, facts), [*problems, *unknown]
 
 
-def write(root: Path, machine: str) -> tuple[list[Path], list[Problem]]:
-    """Write a machine's page and table, where it has records of parts; what was written.
+def write(result: Path, machine: str, rows: Sequence[Row]) -> list[Path]:
+    """Write a machine's page and table; their paths.
 
     Raises:
         OSError: a file cannot be written; it is as it was before.
     """
-    rows, problems = read(root, machine)
-    safe, links = tables.not_links(root / "result", [machine])
-    if not rows or not safe:
-        return [], [*problems, *links]
-    folder = root / "result" / machine
-    page, table = folder / PAGE, folder / TABLE
+    page, table = result / machine / PAGE, result / machine / TABLE
     write_text(page, text(machine, rows))
     write_bytes(table, tables.as_csv(tables.frame(rows, step_parts.SCHEMA)))
-    return [page, table], problems
+    return [page, table]
 
 
 def text(machine: str, rows: Sequence[Row]) -> str:

@@ -10,8 +10,10 @@ from pathlib import Path
 from cputrain import paths
 from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellRecord
-from cputrain.run.names import SUITE as SIDE_BY_SIDE
+from cputrain.run.names import CLAIMS, SUITE
 
+BESIDE_SUITES = (SUITE, CLAIMS)
+"""Folders of records that are no suite's."""
 FILE = "run.json"
 RESERVED = {paths.asv_results(mode).name for mode in paths.MODES}
 """Folders of result/ that are asv's: no machine's."""
@@ -61,13 +63,22 @@ def machines(root: Path) -> tuple[list[str], list[Problem]]:
     return [name for name in names if name not in RESERVED], problems
 
 
-def read(root: Path, machine: str, mode: str) -> tuple[list[CellRecord], list[Unusable]]:
-    """Every record of a machine's full or quick sweeps, but those of engines side by side."""
+def read(
+    root: Path, machine: str, mode: str, only: str | None = None
+) -> tuple[list[CellRecord], list[Unusable]]:
+    """Every record of a machine's full or quick sweeps.
+
+    Args:
+        root: of data and results.
+        machine: whose.
+        mode: full or quick.
+        only: those of this folder; all suites where left out, and none of `BESIDE_SUITES`.
+    """
     usable: list[CellRecord] = []
     unusable: list[Unusable] = []
     for path in _files(root, machine, mode):
         suite, cell = path.parent.parent.name, path.parent.name
-        if suite == SIDE_BY_SIDE:
+        if suite in BESIDE_SUITES if only is None else suite != only:
             continue
         record = read_file(path, machine)
         if isinstance(record, Problem):

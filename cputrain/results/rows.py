@@ -80,7 +80,7 @@ class CellResult:
 
 
 def read(
-    root: Path, machine: str, modes: Sequence[str] = paths.MODES
+    root: Path, machine: str, modes: Sequence[str] = paths.MODES, only: str | None = None
 ) -> tuple[list[CellResult], list[Problem]]:
     """Every cell that has a record, suite by suite; quick ones where no full one ran.
 
@@ -88,11 +88,12 @@ def read(
         root: of data and results.
         machine: whose.
         modes: full, quick, or both.
+        only: see `records.read`.
     """
     by_mode: dict[str, dict[tuple[str, str], CellResult]] = {mode: {} for mode in paths.MODES}
     problems: list[Problem] = []
     for mode in modes:
-        usable, unusable = records.read(root, machine, mode)
+        usable, unusable = records.read(root, machine, mode, only)
         problems += [item.problem for item in unusable]
         cells = [_cell(machine, mode, record) for record in usable]
         together = shared.by_cell({cell.name: cell.workers for cell in cells if cell.ok})

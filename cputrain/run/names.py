@@ -1,4 +1,4 @@
-"""The words of a run of engines side by side. Standard library only."""
+"""The words of runs beside the suites: engines side by side, and claims. Standard library only."""
 
 from cputrain.engines.specs import FIRST as FIRST
 
@@ -11,3 +11,10 @@ PARAMETERS = ("shape", "engine", "threads")
 AGAIN = "torch again"
 """The same once more: what lies between the two is the noise of the run."""
 INDUCTOR = "torch inductor"
+
+CLAIMS = "claims"
+"""The folder of the records of pairs that decide claims, as a suite's name."""
+CLAIM_PARAMETERS = ("beside", "change")
+"""What the values of their cells are."""
+AGAIN_BESIDE = "again"
+"""The change of a pair that has none: what lies between its sides is noise."""

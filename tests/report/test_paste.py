@@ -33,7 +33,9 @@ def test_variables_are_those_that_workers_get(knob, changes):
     given = knob.environment(USUAL.but(**changes), PLACED)
     assert given
     (line,) = lines(**changes)
-    assert sorted(word.partition("=")[0] for word in line.split(" ") if "=" in word) == sorted(given)
+    assert sorted(word.partition("=")[0] for word in line.split(" ") if "=" in word) == sorted(
+        given
+    )
     assert all(value.split()[0] in line for value in given.values())
 
 

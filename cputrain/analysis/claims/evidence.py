@@ -1,0 +1,78 @@
+"""What is known of the pairs that decide a claim: quantities with intervals, by a pair's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cputrain.analysis.paired.effect import Effect
+from cputrain.record.worker import WorkerRecord
+
+
+class CannotTell(Exception):
+    """A quantity is not known here: one line says why."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A quantity.
+
+    Attributes:
+        low, high: its interval; None where there is none.
+        passes: that it comes from; 0 where further ones would not narrow it.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    passes: int = 0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured of a pair.
+
+    Attributes:
+        effect: time of its experiment over its reference's; None for the reason in `reason`.
+        workers: that measured it.
+    """
+
+    effect: Effect | None = None
+    reason: str = "it was not measured yet"
+    workers: tuple[WorkerRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known.
+
+    Attributes:
+        pairs: by their names.
+        altered: the effects of what runs in `worker.altered`, by its name.
+        references: workers that others ran beside, by the name of their pair with themselves.
+    """
+
+    pairs: Mapping[str, Found] = field(default_factory=dict)
+    altered: Mapping[str, Found] = field(default_factory=dict)
+    references: Mapping[str, tuple[WorkerRecord, ...]] = field(default_factory=dict)
+
+    def effect(self, pair: str) -> Effect:
+        """Of a pair. Raises CannotTell."""
+        return _effect(pair, self.pairs.get(pair, Found()))
+
+    def altered_effect(self, name: str) -> Effect:
+        """Of what runs in `worker.altered`. Raises CannotTell."""
+        return _effect(name, self.altered.get(name, Found()))
+
+    def workers(self, pair: str) -> tuple[WorkerRecord, ...]:
+        """That measured a pair. Raises CannotTell."""
+        found = self.pairs.get(pair, Found())
+        if not found.workers:
+            raise CannotTell(f"{pair}: {found.reason}")
+        return found.workers
+
+
+def _effect(name: str, found: Found) -> Effect:
+    if found.effect is None:
+        raise CannotTell(f"{name}: {found.reason}")
+    return found.effect

@@ -1,0 +1,199 @@
+"""The verdicts on all claims of a machine, from its records alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain.analysis import effects
+from cputrain.analysis.claims import shown, table
+from cputrain.analysis.claims.claim import Claim
+from cputrain.analysis.claims.evidence import Evidence, Found
+from cputrain.analysis.claims.rules import Decision, Word
+from cputrain.analysis.claims.shown import Line
+from cputrain.analysis.effects import Analysis
+from cputrain.analysis.noises import Place
+from cputrain.analysis.paired.effect import effect
+from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.record import altered, files
+from cputrain.record.altered import FOLDER, Altered, path
+from cputrain.record.cell import SCHEMA, CellRecord
+from cputrain.record.worker import WorkerRecord
+from cputrain.results import rows
+from cputrain.results.records import Problem, folders
+from cputrain.results.rows import CellResult
+from cputrain.run.names import CLAIMS
+from cputrain.run.recording import REFERENCES
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """What this machine says of a claim.
+
+    Attributes:
+        id, sentence, published: of the claim.
+        verdict: holds, does not hold, cannot be told here.
+        why: what decided, or why nothing did, in one sentence.
+        rule: when it holds.
+        decided: the quantity that decided; None where none did.
+        lines: all quantities and pairs, as they were measured.
+        explained: which fault of the earlier harness produced it; None for other sources'.
+        demonstrations: the same with that fault.
+        notes: what a reader has to know beside.
+        further_passes: about how many more tell.
+        pairs: names of those that another pass is to measure.
+    """
+
+    id: str
+    sentence: str
+    published: str
+    verdict: Word
+    why: str
+    rule: str
+    decided: Line | None
+    lines: tuple[Line, ...]
+    explained: str | None
+    demonstrations: tuple[Line, ...]
+    notes: tuple[str, ...]
+    further_passes: int | None
+    pairs: tuple[str, ...]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether anything of it was."""
+        return any(line.value is not None for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All claims of a machine.
+
+    Attributes:
+        cells: of the pairs, A/A ones too.
+        analysis: of them.
+        problems: records that cannot be used.
+    """
+
+    verdicts: list[ClaimVerdict]
+    cells: Sequence[CellResult]
+    analysis: Analysis
+    problems: list[Problem]
+
+
+def judge(root: Path, machine: str) -> Judged:
+    """The verdicts of a machine, in the order of the table.
+
+    Args:
+        root: of data and results; it has the records in output/.
+        machine: whose.
+    """
+    cells, problems = rows.read(root, machine, ("full",), only=CLAIMS)
+    analysis = effects.analyse(cells, {})
+    found = {cell.value: _found(index, cell, analysis) for index, cell in enumerate(cells)}
+    demonstrated, unusable = _altered(root / "output", machine)
+    noise = _newest_noise(analysis, cells)
+    by_name = {name: _of_altered(record, noise) for name, record in demonstrated.items()}
+    evidence = Evidence(found, by_name, _references(root / "output" / machine / CLAIMS))
+    verdicts = [_verdict(claim, evidence, demonstrated, noise) for claim in table.CLAIMS.values()]
+    return Judged(verdicts, cells, analysis, [*problems, *unusable])
+
+
+def read(root: Path, machine: str) -> list[ClaimVerdict]:
+    """The verdicts of a machine; none where nothing was measured for any claim."""
+    judged = judge(root, machine)
+    return judged.verdicts if judged.cells else []
+
+
+def _found(index: int, cell: CellResult, analysis: Analysis) -> Found:
+    known = analysis.effects.get(index)
+    why = cell.reason or str(analysis.rows[index]["reason"] or "it has no pair that counts")
+    if not cell.ok:
+        return Found(None, f"{cell.status}: {why}")
+    return Found(known.effect if known else None, why, cell.workers)
+
+
+def _altered(output: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
+    """The demonstrations that were run, by name; and what cannot be read."""
+    records: dict[str, Altered] = {}
+    problems = []
+    for name in folders(output / machine / FOLDER):
+        where = path(output, machine, name)
+        if not os.path.lexists(where):
+            continue
+        try:
+            records[name] = files.read(where, Altered, altered.SCHEMA)
+        except OSError as error:
+            problems.append(Problem(where, f"cannot be read: {error.strerror}"))
+        except files.RecordError as error:
+            problems.append(Problem(where, str(error)))
+    return records, problems
+
+
+def _references(folder: Path) -> dict[str, tuple[WorkerRecord, ...]]:
+    """Workers that others ran beside; what cannot be read is not there."""
+    known = {}
+    for name in folders(folder):
+        with contextlib.suppress(OSError, files.RecordError):
+            record = files.read(folder / name / REFERENCES, CellRecord, SCHEMA)
+            known[name] = tuple(record.workers)
+    return known
+
+
+def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNoise | None:
+    """torch's, of the newest session that has one: of what is run altered."""
+    sessions = sorted(
+        {(cell.workers[-1].started, cell.workers[-1].session) for cell in cells if cell.workers}
+    )
+    for _, session in reversed(sessions):
+        learned = analysis.noises.learned.get(Place(session, "torch"))
+        if learned is not None and learned.noise is not None:
+            return learned.noise
+    return None
+
+
+def _of_altered(record: Altered, noise: EngineNoise | None) -> Found:
+    if record.status != "ok":
+        return Found(None, f"{record.status}: {record.reason}")
+    if (pass_ := shown.passed(record.altered, record.reference)) is None:
+        return Found(None, shown.DISTURBED)
+    return Found(effect([pass_], noise), "")
+
+
+def _verdict(
+    claim: Claim,
+    evidence: Evidence,
+    demonstrated: Mapping[str, Altered],
+    noise: EngineNoise | None,
+) -> ClaimVerdict:
+    decision = claim.rule.decide(evidence)
+    demonstrations: list[Line] = []
+    if claim.demonstration is not None and claim.demonstration.is_fault:
+        record = demonstrated.get(claim.demonstration.name)
+        demonstrations += shown.demonstration(claim.demonstration, record, noise)
+    if claim.first_step is not None:
+        demonstrations += shown.first_steps(claim.first_step, claim.rule, evidence)
+    return ClaimVerdict(
+        id=claim.id,
+        sentence=claim.sentence,
+        published=claim.published,
+        verdict=decision.word,
+        why=_why(decision),
+        rule=claim.rule.words(),
+        decided=None if decision.measured is None else shown.of_decision(decision),
+        lines=tuple(shown.lines(claim, evidence)),
+        explained=claim.explained,
+        demonstrations=tuple(demonstrations),
+        notes=(*claim.notes, *shown.notes(claim, evidence)),
+        further_passes=decision.further_passes,
+        pairs=decision.pairs,
+    )
+
+
+def _why(decision: Decision) -> str:
+    if decision.quantity is None or decision.measured is None:
+        return decision.reason or ""
+    said = shown.of_decision(decision).text
+    return f"{said}; {decision.reason}" if decision.reason else said

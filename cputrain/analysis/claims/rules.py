@@ -1,0 +1,225 @@
+"""How a verdict follows from intervals: a band that a quantity lies in, and rules of rules.
+
+A quantity whose interval lies wholly in the band makes a claim hold, one whose interval lies
+wholly outside makes it not hold. Any other tells nothing, with about how many more passes would.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from cputrain.analysis.claims.evidence import CannotTell, Evidence, Measured
+from cputrain.analysis.paired.forecast import further_passes
+
+Word = Literal["holds", "does not hold", "cannot be told here"]
+HOLDS: Word = "holds"
+NOT: Word = "does not hold"
+UNTOLD: Word = "cannot be told here"
+
+
+class Quantity(Protocol):
+    """What a rule asks for.
+
+    Attributes:
+        label: what it is, for people.
+        unit: "x" (a ratio), "share", "s" or "" (a plain number).
+        pairs: names of the pairs that it comes from.
+    """
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def pairs(self) -> tuple[str, ...]: ...
+
+    def of(self, evidence: Evidence) -> Measured:
+        """Its value. Raises CannotTell."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a rule says.
+
+    Attributes:
+        word: the verdict.
+        quantity: what decided; None where nothing did.
+        measured: its value; None for the reason in `reason`.
+        reason: why it cannot be told, or which of several sources holds.
+        further_passes: about how many more tell, where that is forecast.
+        pairs: names of those that another pass is to measure.
+    """
+
+    word: Word
+    quantity: Quantity | None = None
+    measured: Measured | None = None
+    reason: str | None = None
+    further_passes: int | None = None
+    pairs: tuple[str, ...] = ()
+
+
+class Rule(Protocol):
+    """Decides a claim."""
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """The verdict."""
+
+    def words(self) -> str:
+        """When the claim holds, for people."""
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What it asks for, in order."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """A quantity lies in a band.
+
+    Attributes:
+        low, high: ends of the band; infinite where it has none.
+    """
+
+    quantity: Quantity
+    low: float = -math.inf
+    high: float = math.inf
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """By where the interval lies."""
+        try:
+            found = self.quantity.of(evidence)
+        except CannotTell as why:
+            pairs = self.quantity.pairs
+            return Decision(UNTOLD, self.quantity, reason=str(why), pairs=pairs)
+        if found.low is None or found.high is None:
+            return Decision(UNTOLD, self.quantity, found, "no interval", pairs=self.quantity.pairs)
+        if self.low < found.low and found.high < self.high:
+            return Decision(HOLDS, self.quantity, found)
+        if found.high < self.low or self.high < found.low:
+            return Decision(NOT, self.quantity, found)
+        more, pairs = self._further(found), self.quantity.pairs
+        reason = "its interval holds an end of the band"
+        return Decision(UNTOLD, self.quantity, found, reason, more, pairs)
+
+    def _further(self, found: Measured) -> int | None:
+        """About how many more passes, if the value is what it seems."""
+        assert found.low is not None and found.high is not None
+        if not found.passes:
+            return None
+        # The end that the interval holds, on the side where it reaches over it.
+        over = [
+            (found.value - found.low) / (found.value - end)
+            if end < found.value
+            else (found.high - found.value) / (end - found.value)
+            for end in (self.low, self.high)
+            if math.isfinite(end) and end != found.value
+        ]
+        more = further_passes(found.passes, max(over, default=math.inf))
+        return None if more is None else max(1, more)
+
+    def words(self) -> str:
+        """ "speed-up between 3.2 and 5"."""
+        if math.isinf(self.low):
+            return f"{self.quantity.label} below {self.high:.3g}"
+        if math.isinf(self.high):
+            return f"{self.quantity.label} above {self.low:.3g}"
+        return f"{self.quantity.label} between {self.low:.3g} and {self.high:.3g}"
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The one."""
+        return (self.quantity,)
+
+
+def near(quantity: Quantity, factor: float, within: float) -> Within:
+    """The quantity is the factor, give or take another factor."""
+    return Within(quantity, factor / within, factor * within)
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Every rule holds; one that does not is enough for the claim not to."""
+
+    rules: tuple[Rule, ...]
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """By the rules' decisions: the first that does not hold, else the first untold one."""
+        made = [rule.decide(evidence) for rule in self.rules]
+        for word in (NOT, UNTOLD):
+            if some := [decision for decision in made if decision.word == word]:
+                return replace(some[0], pairs=_pairs(some))
+        return made[0]
+
+    def words(self) -> str:
+        """Joined by "and"."""
+        return "; and ".join(rule.words() for rule in self.rules)
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Those of all rules."""
+        return _quantities(self.rules)
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One rule that holds is enough."""
+
+    rules: tuple[Rule, ...]
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """By the rules' decisions: the first that holds, else the first untold one."""
+        made = [rule.decide(evidence) for rule in self.rules]
+        for word in (HOLDS, UNTOLD):
+            if some := [decision for decision in made if decision.word == word]:
+                return replace(some[0], pairs=_pairs(some))
+        return made[0]
+
+    def words(self) -> str:
+        """Joined by "or"."""
+        return "; or ".join(rule.words() for rule in self.rules)
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Those of all rules."""
+        return _quantities(self.rules)
+
+
+@dataclass(frozen=True)
+class WhichOf:
+    """Sources contradict each other: which of them holds.
+
+    Attributes:
+        sources: what each says, and its rule; no two can hold together.
+    """
+
+    sources: tuple[tuple[str, Rule], ...]
+
+    def decide(self, evidence: Evidence) -> Decision:
+        """Holds where one of them does, and names it; not where none does."""
+        made = [(said, rule.decide(evidence)) for said, rule in self.sources]
+        for said, decision in made:
+            if decision.word == HOLDS:
+                return replace(decision, reason=f'"{said}" holds')
+        if untold := [decision for _, decision in made if decision.word == UNTOLD]:
+            known = [d for d in untold if d.further_passes is not None]
+            least = min(known, key=lambda d: d.further_passes or 0) if known else untold[0]
+            return replace(least, pairs=_pairs(untold))
+        return replace(made[0][1], reason="neither source is right here")
+
+    def words(self) -> str:
+        """Each source with its rule."""
+        return "; ".join(f'"{said}": {rule.words()}' for said, rule in self.sources)
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Those of all rules."""
+        return _quantities([rule for _, rule in self.sources])
+
+
+def _pairs(decisions: list[Decision]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for decision in decisions for name in decision.pairs))
+
+
+def _quantities(rules: Sequence[Rule]) -> tuple[Quantity, ...]:
+    every = [quantity for rule in rules for quantity in rule.quantities()]
+    return tuple(dict.fromkeys(every))

@@ -1,0 +1,75 @@
+"""What a run of an altered worker leaves: a demonstration of a fault, and never a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from cputrain.record.part import Count, Failure, Number, Part, Parts, StepSeconds
+
+SCHEMA: Literal[1] = 1
+FOLDER, FILE = "altered", "altered.json"
+"""Where a machine's lie, and what each is called: no reader of run records takes it for one."""
+Block = Annotated[list[StepSeconds], Meta(min_length=1)]
+
+
+def path(output: Path, machine: str, name: str) -> Path:
+    """Where the record of an alteration lies."""
+    return output / machine / FOLDER / name / FILE
+
+
+class Losses(Part, frozen=True, kw_only=True):
+    """The loss that a side trained on, of its first step and of its last."""
+
+    first: Number
+    last: Number
+    steps: Count
+
+
+class Side(Part, frozen=True, kw_only=True):
+    """One worker: altered, plain, or the reference.
+
+    Attributes:
+        blocks: seconds of each step, block by block.
+        disturbed: whether others had the CPUs during each block; of an altered side never, as
+            what it does to itself cannot be told from that.
+        losses: as it saw them itself, by its own targets.
+        said: what the checks and the training gates say of it, by their names: nothing of a side
+            that they accept.
+        threads: the CPUs that its threads may use, and how many compute.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    disturbed: list[bool] = field(default_factory=list)
+    losses: Losses | None = None
+    said: dict[str, str] = field(default_factory=dict)
+    cpus: list[Count] = field(default_factory=list)
+    threads: Count | None = None
+
+
+class Altered(Part, frozen=True, kw_only=True):
+    """Three workers that took turns, one block each in a round.
+
+    Attributes:
+        name: what was altered: see `worker.altered`.
+        altered: the experiment with it; plain: the same without; reference: the other experiment.
+            None of `plain` where what is altered is no fault.
+        order: who was on, block by block.
+    """
+
+    schema: Literal[1] = SCHEMA
+    name: str
+    machine: str
+    session: str
+    started: str
+    commit: str | None
+    experiment: Parts
+    beside: Parts
+    altered: Side
+    reference: Side
+    plain: Side | None = None
+    order: list[str] = field(default_factory=list)
+    status: Literal["ok"] | Failure = "ok"
+    reason: str | None = None

@@ -1,0 +1,106 @@
+"""result/<machine>/claims.md and claims.csv: the verdicts on what others claimed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+import polars as pl
+
+from cputrain import wording
+from cputrain.analysis.claims.judge import ClaimVerdict
+from cputrain.atomic import write_bytes, write_text
+from cputrain.results import tables
+from cputrain.results.columns import Row
+
+PAGE, TABLE = "claims.md", "claims.csv"
+METHOD = "../../docs/claims.md"
+"""Seen from the page."""
+SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("machine", "id", "claim", "published", "verdict"), pl.String()),
+    **dict.fromkeys(("quantity", "unit"), pl.String()),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64()),
+    "further_passes": pl.Int64(),
+    **dict.fromkeys(("why", "rule"), pl.String()),
+    **dict.fromkeys(("with_fault", "without_fault"), pl.Float64()),
+}
+"""Columns of the table: a row for each claim.
+
+quantity, unit, value, low, high: what decided, with its interval; unit is x, share, s or nothing.
+with_fault, without_fault: of the demonstration, time over its reference's; reckoned ones have the
+ratio with the first step in the mean, and no other.
+"""
+
+
+def write(result: Path, machine: str, verdicts: Sequence[ClaimVerdict]) -> list[Path]:
+    """Write both; their paths.
+
+    Raises:
+        OSError: one cannot be written, and is as it was before.
+    """
+    page, table = result / machine / PAGE, result / machine / TABLE
+    write_text(page, text(machine, verdicts))
+    write_bytes(table, tables.as_csv(tables.frame([row(machine, v) for v in verdicts], SCHEMA)))
+    return [page, table]
+
+
+def text(machine: str, verdicts: Sequence[ClaimVerdict]) -> str:
+    """The page as Markdown."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # it is Markdown: `md` escapes what is not ours
+    )
+    environment.globals |= {"md": wording.markdown, "counted": wording.counted, "more": _more}
+    made = environment.get_template("claims.md.j2").render(
+        machine=machine, verdicts=verdicts, summary=summary(verdicts), method=METHOD
+    )
+    return re.sub(r"\n{3,}", "\n\n", made)
+
+
+def summary(verdicts: Sequence[ClaimVerdict]) -> str:
+    """ "9 hold, 12 do not hold, 4 cannot be told here"."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
+    holding, failing = counts["holds"], counts["does not hold"]
+    return (
+        f"{holding} {'holds' if holding == 1 else 'hold'}, "
+        f"{failing} {'does' if failing == 1 else 'do'} not hold, "
+        f"{counts['cannot be told here']} cannot be told here"
+    )
+
+
+def row(machine: str, verdict: ClaimVerdict) -> Row:
+    """A claim's row."""
+    decided = verdict.decided
+    known = [line.value for line in verdict.demonstrations if line.value is not None]
+    return {
+        "machine": machine,
+        "id": verdict.id,
+        "claim": verdict.sentence,
+        "published": verdict.published,
+        "verdict": verdict.verdict,
+        "quantity": decided.label if decided else None,
+        "unit": decided.unit if decided else None,
+        "value": decided.value if decided else None,
+        "low": decided.low if decided else None,
+        "high": decided.high if decided else None,
+        "further_passes": verdict.further_passes,
+        "why": verdict.why,
+        "rule": verdict.rule,
+        "with_fault": known[0] if known else None,
+        "without_fault": known[1] if len(known) > 1 else None,
+    }
+
+
+def _more(verdict: ClaimVerdict) -> str:
+    """ "; about 3 more passes tell"."""
+    passes = verdict.further_passes
+    if passes is None:
+        return ""
+    return f"; about {wording.counted(passes, 'more pass', 'more passes')} would tell"

@@ -1,0 +1,130 @@
+"""A demonstration: an altered worker, the same without the alteration, and a reference, in turns.
+
+`python -m cputrain.run.altered` reads a `Request` from its standard input, in the environment that
+has the engines, and leaves a record of its own kind: see `record.altered`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import sys
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from cputrain import paths
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.machine.parent import die_with_parent
+from cputrain.record import files
+from cputrain.record.altered import Altered, Losses, Side, path
+from cputrain.record.answers import Finished, Ready, Sampled
+from cputrain.record.part import Count, Part, Parts
+from cputrain.run import placement, recording
+from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.session import Session
+
+
+class Request(Part, frozen=True, kw_only=True):
+    """What to run.
+
+    Attributes:
+        name: of the alteration (`worker.altered`).
+        experiment: that is altered; reference: what it is compared with.
+        is_fault: the experiment also runs without the alteration.
+        blocks: of each side.
+    """
+
+    name: str
+    experiment: Parts
+    reference: Parts
+    is_fault: bool
+    blocks: Count
+
+
+class OneSide:
+    """A worker, and what it has answered so far."""
+
+    def __init__(self, experiment: Experiment, request: dict[str, Any], name: str = "") -> None:
+        words = (sys.executable, "-P", "-m", "cputrain.worker.altered", name)
+        self.worker = Worker(experiment, request, command=words if name else (), in_turns=True)
+        self.ready: Ready = self.worker.ready()
+        self.sampled: list[Sampled] = []
+
+    def block(self) -> None:
+        """Train a block."""
+        self.sampled.append(self.worker.sample(beside=True))
+
+    def end(self) -> Side:
+        """What it has to say at its end."""
+        finished: Finished = self.worker.finish()
+        seen = finished.evidence
+        place = self.worker.placement
+        return Side(
+            blocks=[sampled.sample.step_s for sampled in self.sampled],
+            disturbed=[sampled.sample.disturbed for sampled in self.sampled],
+            losses=Losses(
+                first=finished.so_far.first_loss,
+                last=finished.last_loss,
+                steps=finished.so_far.steps_done or finished.trained.steps_asked,
+            ),
+            said=seen.get("said", {}),
+            cpus=seen.get("cpus", list(place.cpus)),
+            threads=seen.get("threads", place.threads),
+        )
+
+
+def run(request: Request, session: Session) -> Altered:
+    """Let the sides take turns; the record, which is written too."""
+    experiment = specs.settle(Experiment.from_json(request.experiment))
+    beside = specs.settle(Experiment.from_json(request.reference))
+    record = Altered(
+        name=request.name,
+        machine=session.machine,
+        session=session.id,
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        commit=recording.commit()[0],
+        experiment=experiment.to_json(),
+        beside=beside.to_json(),
+        altered=Side(),
+        reference=Side(),
+    )
+    where = path(paths.OUTPUT, session.machine, request.name)
+    told = msgspec.to_builtins(recording.request(session, where.parent, keeps_model=False))
+    with contextlib.ExitStack() as started:
+        try:
+            for what in (experiment, beside):
+                if (reason := placement.why_not(what)) is not None:
+                    raise CellFailed("skipped", reason)
+            sides = {"altered": OneSide(experiment, told, request.name)}
+            started.callback(sides["altered"].worker.end)
+            sides["reference"] = OneSide(beside, told)
+            started.callback(sides["reference"].worker.end)
+            if request.is_fault:
+                sides["plain"] = OneSide(experiment, told)
+                started.callback(sides["plain"].worker.end)
+            order = []
+            for number in range(request.blocks):
+                names = [name for name in ("altered", "reference", "plain") if name in sides]
+                for name in names if number % 2 == 0 else names[::-1]:
+                    sides[name].block()
+                    order.append(name)
+            ended = {name: side.end() for name, side in sides.items()}
+            record = structs.replace(record, order=order, **ended)
+        except CellFailed as failure:
+            record = structs.replace(record, status=failure.status, reason=failure.reason)
+    files.write(where, record)
+    return record
+
+
+def main() -> int:
+    """Serve one request."""
+    die_with_parent()
+    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request), Session.from_env())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

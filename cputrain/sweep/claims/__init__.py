@@ -1,0 +1,1 @@
+"""The verb `claims`: pairs of experiments that decide what others claimed."""

@@ -1,0 +1,85 @@
+"""Records of pairs that decide claims, and of demonstrations, as a run would leave them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from made_project import beside, steps, worker
+from msgspec import structs
+
+from cputrain import paths
+from cputrain.analysis.claims.claim import Demonstration, Pair
+from cputrain.record import files
+from cputrain.record.altered import Altered, Losses, Side, path
+from cputrain.record.cell import CellKey, CellRecord
+from cputrain.record.worker import WorkerRecord
+from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
+from cputrain.run.recording import REFERENCES
+
+
+def key(values: tuple[str, str]) -> CellKey:
+    """Of a cell."""
+    again = paths.cell_name((values[0], AGAIN_BESIDE))
+    return CellKey(CLAIMS, values, param_names=CLAIM_PARAMETERS, baseline=again)
+
+
+class Made:
+    """Writes records below a folder."""
+
+    def __init__(self, root: Any) -> None:
+        self.root, self.rng = root, np.random.default_rng(11)
+        self._references: dict[str, list[WorkerRecord]] = {}
+
+    def cell(
+        self, pair: Pair, time: float, passes: int = 2, reference_s: float = 0.04,
+        reference_params: int = 3_300_000, **others: Any,
+    ) -> list[WorkerRecord]:  # fmt: skip
+        """A pair whose experiment takes `time` times as long as its reference.
+
+        Args:
+            others: fields of its workers.
+        """
+        made = []
+        for _ in range(passes):
+            one = worker(pair.experiment, steps(time * reference_s, self.rng), **others)
+            one = beside(one, reference_s, self.rng)
+            counts = structs.replace(one.work, n_params=reference_params)
+            made.append(one.but(reference_counts=counts))
+        folder = self.root / "output" / "here" / CLAIMS
+        record = CellRecord(key=key(pair.values), workers=made)
+        files.write(folder / pair.name / "run.json", record)
+        self.references(pair, made)
+        return made
+
+    def references(self, pair: Pair, workers: list[WorkerRecord]) -> None:
+        """Those that the workers ran beside."""
+        known = self._references.setdefault(pair.again, [])
+        for one in workers:
+            known.append(worker(pair.reference, [], id=one.reference, reference=one.reference))
+        folder = self.root / "output" / "here" / CLAIMS
+        record = CellRecord(key=key((pair.beside, AGAIN_BESIDE)), workers=known)
+        files.write(folder / pair.again / REFERENCES, record)
+
+    def demonstration(self, what: Demonstration, altered: float, plain: float) -> None:
+        """One whose sides take so many times as long as its reference."""
+        sides = {
+            name: Side(
+                blocks=steps(time * 0.04, self.rng),
+                disturbed=[False] * 3,
+                losses=Losses(first=5.5, last=2.5, steps=12),
+                said={"training": "h.0.ln_1.weight gets no gradient"} if name == "altered" else {},
+            )
+            for name, time in (("altered", altered), ("plain", plain), ("reference", 1.0))
+        }
+        record = Altered(
+            name=what.name,
+            machine="here",
+            session="s",
+            started="2026-11-22T11:00:00+00:00",
+            commit=None,
+            experiment=what.experiment.to_json(),
+            beside=what.reference.to_json(),
+            **sides,
+        )
+        files.write(path(self.root / "output", "here", what.name), record)

@@ -1,0 +1,136 @@
+"""From records of pairs to verdicts, page and table."""
+
+import math
+
+import polars as pl
+import pytest
+from made_claims import Made
+from markdown_it import MarkdownIt
+
+from cputrain.analysis.claims import judge, table
+from cputrain.analysis.claims.made import IDENTICAL
+from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
+from cputrain.record.altered import path
+from cputrain.report import claims
+from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
+
+PAIRS = {pair.name: pair for pair in table.pairs(table.chosen([]))}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A machine that has measured its noise."""
+    machine = Made(tmp_path)
+    machine.cell(IDENTICAL["torch"], 1.0)
+    return machine
+
+
+def verdicts(made):
+    """By id."""
+    return {verdict.id: verdict for verdict in judge.read(made.root, "here")}
+
+
+def test_without_records_there_are_no_verdicts(tmp_path):
+    assert judge.read(tmp_path, "here") == []
+
+
+def test_a_pair_decides_its_claim_and_leaves_the_others_untold(made):
+    made.cell(PAIRS["mlm-80m-sequence_128"], 1 / 4)
+    made.cell(PAIRS["mlm-80m-8_layers"], 1 / 3)
+    told = verdicts(made)
+    assert len(told) == 25
+    assert (told["C1"].verdict, told["C2"].verdict, told["C3"].verdict) == (HOLDS, NOT, UNTOLD)
+    assert told["C1"].decided.value == pytest.approx(4, rel=0.05)
+    assert told["C1"].decided.low < 4 < told["C1"].decided.high
+    assert "it was not measured yet" in told["C3"].why and told["C3"].decided is None
+    assert told["C1"].is_measured and not told["C3"].is_measured
+
+
+def test_an_effect_of_an_engine_without_noise_has_no_interval_and_tells_nothing(made):
+    made.cell(PAIRS["baseline-jax"], 0.5)
+    told = verdicts(made)["C22"]
+    assert told.verdict == UNTOLD and told.why.endswith("no interval")
+    made.cell(IDENTICAL["jax"], 1.0)
+    assert verdicts(made)["C22"].verdict == NOT
+
+
+def test_the_exponent_is_the_slope_of_time_over_parameters(made):
+    (sizes,) = (claim.pairs for claim in (table.CLAIMS["C23"],))
+    for power, word in ((1.0, HOLDS), (0.6, NOT)):
+        for pair, params in zip(sizes, (100_000, 5_000_000, 25_000_000), strict=True):
+            time = (params / 1_000_000) ** power
+            counts = {"n_params": params}
+            made.cell(pair, time, counts=counts, reference_params=1_000_000)
+        told = verdicts(made)["C23"]
+        assert told.verdict == word
+        assert told.decided.value == pytest.approx(power, abs=0.02)
+        k = told.demonstrations[-1]
+        # All first steps take 0.3 s here: in a mean of ten of 40 ms they hide the sizes.
+        assert k.label.startswith("k with the first step") and k.value < power - 0.05
+
+
+def test_the_first_step_in_the_mean_is_reckoned_from_both_sides(made):
+    made.cell(IDENTICAL["jax"], 1.0)
+    phases = {"first_step_s": 3.0}
+    made.cell(PAIRS["baseline-jax"], 0.5, phases=phases)
+    (line,) = verdicts(made)["C22"].demonstrations
+    expected = (3.0 + 9 * 0.02) / (0.3 + 9 * 0.04)
+    assert line.value == pytest.approx(expected, rel=0.03) and line.value > 1
+
+
+def test_a_demonstration_shows_the_factor_with_the_fault_and_without(made):
+    what = table.CLAIMS["C17"].demonstration
+    made.demonstration(what, altered=0.3, plain=1.4)
+    with_fault, without = verdicts(made)["C17"].demonstrations
+    assert with_fault.value == pytest.approx(0.3, rel=0.05) and with_fault.high < 1
+    assert without.value == pytest.approx(1.4, rel=0.05) and without.low > 1
+    assert "h.0.ln_1.weight gets no gradient" in with_fault.note
+    assert "our checks accept it" in without.note
+    assert verdicts(made)["C17"].verdict == UNTOLD  # a demonstration decides nothing
+
+
+def test_a_broken_record_is_one_line_and_the_rest_is_judged(made):
+    made.cell(PAIRS["mlm-80m-sequence_128"], 1 / 4)
+    what = table.CLAIMS["C17"].demonstration
+    broken = path(made.root / "output", "here", what.name)
+    broken.parent.mkdir(parents=True)
+    broken.write_text('{"schema": 1')
+    other = made.root / "output" / "here" / "claims" / "mlm-80m-8_layers" / "run.json"
+    other.parent.mkdir()
+    other.write_text("[]")
+    judged = judge.judge(made.root, "here")
+    told = {verdict.id: verdict for verdict in judged.verdicts}
+    assert {problem.path for problem in judged.problems} == {broken, other}
+    assert told["C1"].verdict == HOLDS and told["C2"].verdict == UNTOLD
+    assert told["C17"].demonstrations[0].note == "it was not run yet"
+
+
+def test_the_page_has_every_claim_and_is_made_from_the_records_alone(made):
+    made.cell(PAIRS["mlm-80m-sequence_128"], 1 / 4)
+    made.demonstration(table.CLAIMS["C17"].demonstration, altered=0.3, plain=1.4)
+    summary = export(made.root)
+    page = made.root / "result" / "here" / claims.PAGE
+    assert page in summary.files and summary.rows == []  # no cell of a suite
+    text = page.read_text()
+    assert "1 holds, 0 do not hold, 24 cannot be told here" in text
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(text)
+    for number in range(1, 26):
+        assert f'href="#c{number}"' in html and f"<h2>C{number}</h2>" in html
+    assert "Demonstration, no result of ours" in text and "0.3" in text
+    page.unlink()
+    export(made.root)
+    assert page.read_text() == text
+
+
+def test_the_table_has_a_row_for_each_claim(made):
+    made.cell(PAIRS["mlm-80m-sequence_128"], 1 / 4)
+    made.demonstration(table.CLAIMS["C17"].demonstration, altered=0.3, plain=1.4)
+    export(made.root)
+    rows = pl.read_csv(made.root / "result" / "here" / claims.TABLE).to_dicts()
+    assert [row["id"] for row in rows] == list(table.CLAIMS)
+    first, int8 = rows[0], rows[16]
+    assert first["verdict"] == HOLDS and first["low"] < first["value"] < first["high"]
+    assert math.isclose(int8["with_fault"], 0.3, rel_tol=0.05)
+    assert math.isclose(int8["without_fault"], 1.4, rel_tol=0.05)
