@@ -36,9 +36,6 @@ def test_passes_add_up_to_the_step(engine, grad_accum, tmp_path):
     shares = [sum(p) / s for p, s in zip(stepper.passes, step_s, strict=True)]
     assert 0.95 < statistics.median(shares) <= 1
     assert all(min(passes) > 0 for passes in stepper.passes)
-    # Forward is what the loss alone takes, about; the update is there once a step.
-    forward, backward, update = (statistics.median(p) for p in zip(*stepper.passes, strict=True))
-    assert backward > forward and update < forward * (2 if grad_accum == 1 else 1)
 
 
 def test_what_looks_at_the_model_between_steps_is_not_in_them(tmp_path):

@@ -19,7 +19,7 @@ from cputrain.results import parts as records
 from cputrain.results.records import Problem
 from cputrain.run import watched_worker
 from cputrain.run.session import Session
-from cputrain.sweep import asvenv, plan
+from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.console import seconds
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side.lineup import SHAPES
@@ -117,17 +117,17 @@ class Parts:
         self.progress.say(f"{name}: {seconds(step_s)} a step, {steps} steps watched")
 
     def end(self) -> None:
-        """Write the page and print what it opens with."""
-        written, problems = report.write(paths.ROOT, self.session.machine)
-        rows, _ = report.read(paths.ROOT, self.session.machine)
+        """Write the pages and print what that of the parts opens with."""
+        machine, summary = self.session.machine, exporting.export()
+        rows, _ = report.read(paths.ROOT, machine)
         for shape, engine, run in report.runs(rows):
             self.progress.say(f"{shape} {engine}: {report.opening(run)}")
             if run[0]["part"] is not None:
                 self.progress.say(f"    {report.largest(run)}")
-        for problem in dict.fromkeys(map(str, problems)):
+        for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
-        names = " and ".join(str(path.relative_to(paths.ROOT)) for path in written)
-        self.progress.say(f"tables: {names or 'none'}")
+        if rows:
+            self.progress.say(f"tables: result/{machine}/parts.md and parts.csv")
 
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped."""
