@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
 import polars as pl
 
 from cputrain import wording
 from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.atomic import write_bytes, write_text
+from cputrain.report import templates
 from cputrain.results import tables
 from cputrain.results.columns import Row
 
@@ -49,19 +48,8 @@ def write(result: Path, machine: str, verdicts: Sequence[ClaimVerdict]) -> list[
 
 def text(machine: str, verdicts: Sequence[ClaimVerdict]) -> str:
     """The page as Markdown."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # it is Markdown: `md` escapes what is not ours
-    )
-    environment.globals |= {"md": wording.markdown, "counted": wording.counted, "more": _more}
-    made = environment.get_template("claims.md.j2").render(
-        machine=machine, verdicts=verdicts, summary=summary(verdicts), method=METHOD
-    )
-    return re.sub(r"\n{3,}", "\n\n", made)
+    said = {"more": more, "summary": summary(verdicts), "method": METHOD}
+    return templates.markdown("claims.md.j2", {**said, "machine": machine, "verdicts": verdicts})
 
 
 def summary(verdicts: Sequence[ClaimVerdict]) -> str:
@@ -98,7 +86,7 @@ def row(machine: str, verdict: ClaimVerdict) -> Row:
     }
 
 
-def _more(verdict: ClaimVerdict) -> str:
+def more(verdict: ClaimVerdict) -> str:
     """ "; about 3 more passes tell"."""
     passes = verdict.further_passes
     if passes is None:

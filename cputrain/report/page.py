@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import jinja2
 
 from cputrain import wording
 from cputrain.analysis import by_engine, ranking
 from cputrain.analysis.ends import Measured
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
-from cputrain.report import engines, presets, words
+from cputrain.report import engines, presets, templates, words
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import note
 from cputrain.results.records import Problem
@@ -42,42 +38,23 @@ def texts(
 ) -> dict[Path, str]:
     """Every page by its path, result/README.md first."""
     descriptions = {c.suite: c.key.description for p in pages for c in p.cells}
-    render = functools.partial(_render, descriptions=descriptions)
+    context = {**SAID, "descriptions": descriptions}
     ordered = sorted(pages, key=lambda page: page.baseline_s or float("inf"))
-    written = {result / "README.md": render("page.md.j2", pages=ordered, problems=problems)}
+    written = {
+        result / "README.md": templates.markdown(
+            "page.md.j2", {**context, "pages": ordered, "problems": problems}
+        )
+    }
     for page in pages:
         folder = result / page.name
         for table in page.suites():
-            written[folder / f"{table.suite}.md"] = render("suite.md.j2", page=page, table=table)
+            of_suite = {**context, "page": page, "table": table}
+            written[folder / f"{table.suite}.md"] = templates.markdown("suite.md.j2", of_suite)
         for name in OWN:
             if name in page.others.values():
-                written[folder / name] = render(f"{name}.j2", page=page)
+                text = templates.markdown(f"{name}.j2", {**context, "page": page})
+                written[folder / name] = text
     return written
-
-
-@functools.cache
-def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # it is Markdown: `md` escapes what is not ours
-    )
-    environment.globals |= {"w": words, "note": note, "base": Experiment()}
-    environment.globals |= {"md": wording.markdown, "anchor": wording.anchor}
-    environment.globals |= {"counted": wording.counted, "end": _end, "link": _link}
-    environment.globals |= {"other_engines": _other_engines, "span": _span}
-    environment.globals |= {"chosen": presets.chosen, "engines": engines, "code": _code}
-    environment.globals |= {"quote": _quoted}
-    environment.filters["page_of"] = lambda suite: (suite, f"{suite}.md")
-    return environment
-
-
-def _render(template: str, **context: Any) -> str:
-    text = _templates().get_template(template).render(context)
-    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def _link(page: MachinePage, *parts: str) -> str:
@@ -117,3 +94,20 @@ def _other_engines(suite: ranking.Ranked) -> str:
         f"{wording.markdown(other.engine)} {_span((other.fastest.effect, other.slowest.effect))}"
         for other in suite.others
     )
+
+
+SAID: Mapping[str, Any] = {
+    "w": words,
+    "note": note,
+    "base": Experiment(),
+    "anchor": wording.anchor,
+    "end": _end,
+    "link": _link,
+    "other_engines": _other_engines,
+    "span": _span,
+    "chosen": presets.chosen,
+    "engines": engines,
+    "code": _code,
+    "quote": _quoted,
+}
+"""What the templates of these pages call."""

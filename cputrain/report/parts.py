@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-
-import jinja2
 
 from cputrain import wording
 from cputrain.analysis import step_parts
 from cputrain.analysis.step_parts import Row
 from cputrain.atomic import write_bytes, write_text
-from cputrain.report import words
+from cputrain.report import templates, words
 from cputrain.results import machines, parts, tables
 from cputrain.results.records import Problem
 
@@ -59,18 +56,8 @@ def write(result: Path, machine: str, rows: Sequence[Row]) -> list[Path]:
 
 def text(machine: str, rows: Sequence[Row]) -> str:
     """The page."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # it is Markdown: `md` escapes what is not ours
-    )
-    environment.globals |= {"md": wording.markdown, "HEAD": HEAD}
-    environment.globals |= {"texts": texts, "opening": opening, "runs": runs, "largest": largest}
-    template = environment.get_template("parts.md.j2")
-    return re.sub(r"\n{3,}", "\n\n", template.render(machine=machine, rows=rows))
+    said = {"HEAD": HEAD, "texts": texts, "opening": opening, "runs": runs, "largest": largest}
+    return templates.markdown("parts.md.j2", {**said, "machine": machine, "rows": rows})
 
 
 def runs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:

@@ -48,11 +48,11 @@ def test_a_pair_decides_its_claim_and_leaves_the_others_untold(made):
     assert told["C1"].is_measured and not told["C3"].is_measured
 
 
-def test_an_effect_of_an_engine_without_noise_has_no_interval_and_tells_nothing(made):
-    made.cell(PAIRS["baseline-jax"], 0.5)
+def test_an_effect_without_any_noise_has_no_interval_and_tells_nothing(made):
+    made.cell(PAIRS["baseline-jax"], 0.5, session="20261122T110000-1")
     told = verdicts(made)["C22"]
     assert told.verdict == UNTOLD and told.why.endswith("no interval")
-    made.cell(IDENTICAL["jax"], 1.0)
+    made.cell(PAIRS["baseline-jax"], 0.5)  # in the session that has torch's noise
     assert verdicts(made)["C22"].verdict == NOT
 
 
