@@ -110,8 +110,8 @@ def _part(
         if watched.dispatch_s is not None and part.calls is not None
         else None,
     )
-    # What lies between operations is nothing but dispatch, whatever it costs.
-    limit = "dispatch" if name == "framework" else limits.limit
+    if name == "framework":  # what lies between operations is nothing but dispatch
+        limits = Limits(seconds, None, None, seconds)
     return {
         "seconds": seconds,
         "share": seconds / step_s,
@@ -121,7 +121,7 @@ def _part(
         "at_peak_s": limits.peak_s,
         "at_bandwidth_s": limits.bandwidth_s,
         "at_dispatch_s": limits.dispatch_s,
-        "limit": limit,
+        "limit": limits.limit,
         "limit_share": limits.share,
     }
 

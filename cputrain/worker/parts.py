@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from cputrain.engines.parts import Times, watcher
 from cputrain.model.parts import NAMES, by_part
 from cputrain.record.answers import Watched
@@ -18,6 +20,7 @@ from cputrain.record.part import readings
 from cputrain.record.sample import Noise, Sample
 from cputrain.record.watched import PartTimes, WatchedSteps
 from cputrain.worker import gates, job, serving
+from cputrain.worker.sampling import PAUSES_S, queued
 from cputrain.worker.watch import Watch
 
 MOST_STEPS, FEWEST_STEPS = 15, 5
@@ -35,21 +38,7 @@ class PartsJob(job.Job):
         self._watched(watching)  # the first profile of a process costs more
         about = self.warm_step_s or ABOUT_S
         steps = max(FEWEST_STEPS, min(MOST_STEPS, round(ABOUT_S / about)))
-        before = Watch(self.experiment, self.placement, self.feed)
-        start = len(self.stepper.losses)
-        plain, watched = [], []
-        for _ in range(steps):
-            plain += self.stepper.train(1)
-            watched.append(self._watched(watching))
-        seen, _ = before.seen()
-        gates.steps(len(self.stepper.losses), self.engine.steps_done)
-        gates.finite(self.stepper.losses)
-        sample = Sample(
-            step_s=plain,
-            loss=self.stepper.losses[start::2],
-            disturbed=seen.pop("disturbed"),
-            noise=readings(Noise, seen),
-        )
+        sample, watched = self._in_turns(watching, steps)
         self.say(
             Watched(
                 sample=sample,
@@ -67,6 +56,37 @@ class PartsJob(job.Job):
                 so_far=self.so_far(),
             )
         )
+
+    def _in_turns(self, watching: Any, steps: int) -> tuple[Sample, list[Times]]:
+        """The calmest of some tries; an undisturbed one is the last."""
+        best = self._once(watching, steps)
+        for tries, pause_s in enumerate(PAUSES_S, 2):
+            if not best[0].disturbed:
+                break
+            time.sleep(pause_s)
+            other = self._once(watching, steps)
+            if not other[0].disturbed or queued(other[0]) < queued(best[0]):
+                best = other
+            best = structs.replace(best[0], tries=tries), best[1]
+        return best
+
+    def _once(self, watching: Any, steps: int) -> tuple[Sample, list[Times]]:
+        before = Watch(self.experiment, self.placement, self.feed)
+        start = len(self.stepper.losses)
+        plain, watched = [], []
+        for _ in range(steps):
+            plain += self.stepper.train(1)
+            watched.append(self._watched(watching))
+        seen, _ = before.seen()
+        gates.steps(len(self.stepper.losses), self.engine.steps_done)
+        gates.finite(self.stepper.losses)
+        sample = Sample(
+            step_s=plain,
+            loss=self.stepper.losses[start::2],
+            disturbed=seen.pop("disturbed"),
+            noise=readings(Noise, seen),
+        )
+        return sample, watched
 
     def _watched(self, watching: Any) -> Times:
         """One watched step, on the stepper's next batch."""

@@ -54,7 +54,7 @@ class Sampler:
         best: Sample | None = None
         for tries in range(1, most_tries + 1):
             sample, busy = self._once(steps, discard)
-            if best is None or not sample.disturbed or _queued(sample) < _queued(best):
+            if best is None or not sample.disturbed or queued(sample) < queued(best):
                 best = sample
             if not sample.disturbed or not self._steady:  # a first step is there once only
                 break
@@ -103,6 +103,6 @@ def _with_passes(sample: Sample, by_step: list[PassSeconds]) -> Sample:
     return msgspec.structs.replace(sample, **dict(zip(PassSeconds._fields, medians, strict=True)))
 
 
-def _queued(sample: Sample) -> float:
+def queued(sample: Sample) -> float:
     """Share of the time that its threads waited for a CPU; 0 where the kernel does not say."""
     return sample.noise.run_queue_share or 0.0

@@ -111,13 +111,10 @@ class TorchEngine(Accumulating):
 
     @property
     def module(self) -> Any:
-        """The model, whose modules tell where an operator belongs."""
+        """The eager model. Raises EngineError where a compiler has put its operators together."""
+        if self._passes.compilation:
+            raise EngineError("a compiled torch step has no operators that are of one part each")
         return self._model
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether a compiler has put the model's operators together."""
-        return self._passes.compilation is not None
 
     @property
     def steps_done(self) -> int:

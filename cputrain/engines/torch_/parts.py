@@ -19,7 +19,6 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from cputrain.engines import EngineError
 from cputrain.engines.parts import Times
 from cputrain.engines.torch_.attention import Attention
 from cputrain.engines.torch_.evidence import BACKWARD
@@ -45,18 +44,16 @@ class TorchWatcher:
     tolerance = 0.05
 
     def __init__(self, engine: TorchEngine) -> None:
-        if engine.is_compiled:
-            raise EngineError("a compiled torch step has no operators that are of one part each")
         self._module = engine.module
 
     def step(self, train: Callable[[], object]) -> Times:
         """One step."""
-        with _marked(self._module), profile(activities=[ProfilerActivity.CPU]) as run:
+        with marked(self._module), profile(activities=[ProfilerActivity.CPU]) as run:
             start = time.perf_counter()
             with record_function(STEP):
                 train()
             wall_s = time.perf_counter() - start
-        times = _Attributed(run.events() or []).times
+        times = Attributed(run.events() or []).times
         times.wall_s = wall_s
         times.add("framework", wall_s - sum(times.seconds.values()), calls=0)
         return times
@@ -79,7 +76,7 @@ def _part_of(module: nn.Module) -> str | None:
 
 
 @contextmanager
-def _marked(model: Any) -> Iterator[None]:
+def marked(model: Any) -> Iterator[None]:
     """Regions in the profile for the model, its blocks, and what is of one part in them."""
     regions = [(model, MODEL), *((block, BLOCK) for block in model.h)]
     if model.ln_f is not None:
@@ -106,7 +103,7 @@ def _mark(module: nn.Module, name: str, hooks: ExitStack) -> None:
     hooks.callback(module.register_forward_hook(leave).remove)
 
 
-class _Attributed:
+class Attributed:
     """What a profile's operators are of.
 
     Args:
@@ -128,7 +125,7 @@ class _Attributed:
         for event in sorted(around.cpu_children, key=lambda e: e.time_range.start):
             own = self._own(event, part, before_blocks)
             if own is None:
-                self._count(event, part if around.name != MODEL else _outside(before_blocks))
+                self.count(event, part if around.name != MODEL else _outside(before_blocks))
             else:
                 if event.name == MODEL:  # after what the engine does with the batch
                     self.times.add("data", (event.time_range.start - end) / 1e6)
@@ -149,7 +146,8 @@ class _Attributed:
             return "head"  # where the gradients start
         return part if "::" not in name else None
 
-    def _count(self, event: Any, part: str) -> None:
+    def count(self, event: Any, part: str) -> None:
+        """Count an operator that no other one has called."""
         self.times.add(part, event.cpu_time_total / 1e6)
         self._remember(event, part)
 
