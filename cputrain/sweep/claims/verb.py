@@ -86,9 +86,9 @@ class Claims:
         self.processes = Processes(asv.python(), self.session)
         first = [pair for pair in self.pairs if not self._measured(pair)]
         number = max((self._passes(pair) for pair in self.pairs), default=0) or 1
+        self._demonstrate()
         if first:
             self._pass(first, number)
-        self._demonstrate()
         again = {claim.id for claim in self.claims} if self.ids and not first else set()
         while pairs := self._open(again):
             number, again = number + 1, set()
