@@ -182,8 +182,9 @@ class Claims:
         for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
         if self.left_out:
-            names = ", ".join(dict.fromkeys(self.left_out))
-            self.progress.say(f"left out for lack of time, the next run takes them up: {names}")
+            left_out = counted(len(dict.fromkeys(self.left_out)), "pair or demonstration",
+                               "pairs and demonstrations")  # fmt: skip
+            self.progress.say(f"{left_out} left out for lack of time; the next run goes on")
         self.progress.say(f"verdicts: result/{self.session.machine}/claims.md")
         compiled.remove(self.session)
 
