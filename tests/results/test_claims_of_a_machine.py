@@ -5,9 +5,11 @@ import math
 import polars as pl
 import pytest
 from made_claims import Made
+from made_project import change_sample
 from markdown_it import MarkdownIt
 
 from cputrain.analysis.claims import judge, table
+from cputrain.analysis.claims.evidence import CannotTell, Evidence, Found
 from cputrain.analysis.claims.made import IDENTICAL
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
 from cputrain.record.altered import path
@@ -134,3 +136,16 @@ def test_the_table_has_a_row_for_each_claim(made):
     assert first["verdict"] == HOLDS and first["low"] < first["value"] < first["high"]
     assert math.isclose(int8["with_fault"], 0.3, rel_tol=0.05)
     assert math.isclose(int8["without_fault"], 1.4, rel_tol=0.05)
+
+
+def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
+    pair = PAIRS["path-2.5m-evaluation"]
+    (quantity,) = table.CLAIMS["C25"].rule.quantities()[:1]
+    (worker,) = made.cell(pair, 1.0, passes=1, reference_s=0.01)
+    for index in range(len(worker.samples) - 1):
+        change_sample(worker, index, disturbed=True, step_s=[9.0])
+    evidence = Evidence({pair.name: Found(workers=(worker,))})
+    assert quantity.of(evidence).high < 1.0
+    change_sample(worker, len(worker.samples) - 1, disturbed=True)
+    with pytest.raises(CannotTell, match="others had the CPUs during each of its blocks"):
+        quantity.of(evidence)

@@ -28,6 +28,7 @@ HIGH = Demonstration(
     says='torch.set_float32_matmul_precision("high"), which no experiment of ours sets',
     experiment=LARGER,
     reference=LARGER,
+    blocks=8,
     is_fault=False,
 )
 

@@ -165,7 +165,7 @@ CLAIMS = (
                 Within(
                     Seconds(
                         EVALUATED,
-                        "s to evaluate a tenth of path-2.5m's sequences",
+                        "evaluating a tenth of path-2.5m's sequences",
                         EVALUATION_BATCHES,
                     ),
                     high=1.0,

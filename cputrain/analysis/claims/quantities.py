@@ -184,7 +184,7 @@ class Waiting:
     def of(self, evidence: Evidence) -> Measured:
         """The median over blocks, lowest to highest. Raises CannotTell."""
         blocks = [p.reference for w in evidence.workers(self.pair.name) for p in w.pairs]
-        return _over([_waited(block) for block in blocks], f"{self.pair.name}: no pair of blocks")
+        return _over([_waited(block) for block in _calm(blocks)], self.pair)
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,7 @@ class Seconds:
     def of(self, evidence: Evidence) -> Measured:
         """Steps x the median over blocks, lowest to highest. Raises CannotTell."""
         samples = [s for w in evidence.workers(self.pair.name) for s in w.samples]
-        seconds = [self.steps * sample.median_s for sample in samples]
-        return _over(seconds, f"{self.pair.name}: no block")
+        return _over([self.steps * sample.median_s for sample in _calm(samples)], self.pair)
 
 
 @dataclass(frozen=True)
@@ -232,9 +231,9 @@ class Preparing:
             data = worker.data
             if data is None or data.prepared_s is None or not data.steps_per_epoch:
                 raise CannotTell(f"{self.pair.name}: the record does not say what tokenizing took")
-            epochs = [data.steps_per_epoch * sample.median_s for sample in worker.samples]
+            epochs = [data.steps_per_epoch * block.median_s for block in _calm(worker.samples)]
             shares += [data.prepared_s / epoch_s for epoch_s in epochs]
-        return _over(shares, f"{self.pair.name}: no block")
+        return _over(shares, self.pair)
 
 
 @dataclass(frozen=True)
@@ -303,10 +302,15 @@ def _measured(effect: Effect) -> Measured:
     return Measured(effect.value, effect.low, effect.high, effect.passes)
 
 
-def _over(values: list[float], why_none: str) -> Measured:
+def _calm(blocks: Sequence[Sample]) -> list[Sample]:
+    """Those during which nobody else had the CPUs."""
+    return [block for block in blocks if not block.disturbed]
+
+
+def _over(values: list[float], pair: Pair) -> Measured:
     """The median; lowest to highest hold the true one with a chance of 1 - 2^(1 - n)."""
     if not values:
-        raise CannotTell(why_none)
+        raise CannotTell(f"{pair.name}: others had the CPUs during each of its blocks")
     return Measured(statistics.median(values), min(values), max(values))
 
 

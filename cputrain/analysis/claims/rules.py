@@ -124,10 +124,15 @@ class Within:
     def words(self) -> str:
         """ "speed-up between 3.2 and 5"."""
         if math.isinf(self.low):
-            return f"{self.quantity.label} below {self.high:.3g}"
+            return f"{self.quantity.label} below {self._end(self.high)}"
         if math.isinf(self.high):
-            return f"{self.quantity.label} above {self.low:.3g}"
-        return f"{self.quantity.label} between {self.low:.3g} and {self.high:.3g}"
+            return f"{self.quantity.label} above {self._end(self.low)}"
+        return f"{self.quantity.label} between {self._end(self.low)} and {self._end(self.high)}"
+
+    def _end(self, end: float) -> str:
+        if self.quantity.unit == "share":
+            return f"{100 * end:.3g} %"
+        return f"{end:.3g} s" if self.quantity.unit == "s" else f"{end:.3g}"
 
     def quantities(self) -> tuple[Quantity, ...]:
         """The one."""

@@ -86,9 +86,9 @@ class Claims:
         self.processes = Processes(asv.python(), self.session)
         first = [pair for pair in self.pairs if not self._measured(pair)]
         number = max((self._passes(pair) for pair in self.pairs), default=0) or 1
+        self._demonstrate()
         if first:
             self._pass(first, number)
-        self._demonstrate()
         again = {claim.id for claim in self.claims} if self.ids and not first else set()
         while pairs := self._open(again):
             number, again = number + 1, set()
@@ -182,8 +182,9 @@ class Claims:
         for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
         if self.left_out:
-            names = ", ".join(dict.fromkeys(self.left_out))
-            self.progress.say(f"left out for lack of time, the next run takes them up: {names}")
+            left_out = counted(len(dict.fromkeys(self.left_out)), "pair or demonstration",
+                               "pairs and demonstrations")  # fmt: skip
+            self.progress.say(f"{left_out} left out for lack of time; the next run goes on")
         self.progress.say(f"verdicts: result/{self.session.machine}/claims.md")
         compiled.remove(self.session)
 
