@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cputrain.engines.specs import FIRST
 from cputrain.paths import cell_name
 from cputrain.record import files
 from cputrain.record.parts import FILE, SCHEMA, SUITE, PartsRecord
@@ -23,7 +24,7 @@ def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
             problems.append(record)
         elif record is not None:
             records.append(record)
-    return sorted(records, key=lambda r: (r.shape, r.engine != "torch", r.engine)), problems
+    return sorted(records, key=lambda r: (r.shape, r.engine != FIRST, r.engine)), problems
 
 
 def read_file(path: Path, machine: str) -> PartsRecord | Problem | None:
