@@ -25,10 +25,12 @@ class Times:
 
     Attributes:
         wall_s: of the whole step, by the clock around it.
+        watcher_s: of it, what the watcher knows to have spent itself: in no part.
         seconds, calls: by part; framework is what of the step is in no other one.
     """
 
     wall_s: float = 0.0
+    watcher_s: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
 

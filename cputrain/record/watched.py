@@ -29,7 +29,7 @@ class WatchedSteps(Part, frozen=True, kw_only=True):
 
     Attributes:
         step_s: seconds of each watched step.
-        parts: by name; their seconds add up to what was seen of each step.
+        parts: by name; their seconds add up to each step, but for the watcher's own cost.
         how: where the seconds come from.
         unseen: what this engine cannot tell.
         tolerance: share by which the sum of the parts may miss the time of a step.
