@@ -33,8 +33,7 @@ class Side(Part, frozen=True, kw_only=True):
 
     Attributes:
         blocks: seconds of each step, block by block.
-        disturbed: whether others had the CPUs during each block; of an altered side never, as
-            what it does to itself cannot be told from that.
+        disturbed: whether others had the CPUs during each block.
         losses: as it saw them itself, by its own targets.
         said: what the checks and the training gates say of it, by their names: nothing of a side
             that they accept.
@@ -47,6 +46,10 @@ class Side(Part, frozen=True, kw_only=True):
     said: dict[str, str] = field(default_factory=dict)
     cpus: list[Count] = field(default_factory=list)
     threads: Count | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.disturbed) != len(self.blocks):
+            raise ValueError("disturbed: one for each block is needed")
 
 
 class Altered(Part, frozen=True, kw_only=True):
@@ -73,3 +76,9 @@ class Altered(Part, frozen=True, kw_only=True):
     order: list[str] = field(default_factory=list)
     status: Literal["ok"] | Failure = "ok"
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        sides = [side for side in (self.altered, self.plain, self.reference) if side is not None]
+        rounds = {len(side.blocks) for side in sides}
+        if self.status == "ok" and (len(rounds) > 1 or rounds == {0}):
+            raise ValueError("blocks: each side needs as many, and one at least")

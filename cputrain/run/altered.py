@@ -90,6 +90,8 @@ def run(request: Request, session: Session) -> Altered:
         beside=beside.to_json(),
         altered=Side(),
         reference=Side(),
+        status="failed",
+        reason="it was not run to its end",
     )
     where = path(paths.OUTPUT, session.machine, request.name)
     told = msgspec.to_builtins(recording.request(session, where.parent, keeps_model=False))
@@ -112,7 +114,7 @@ def run(request: Request, session: Session) -> Altered:
                     sides[name].block()
                     order.append(name)
             ended = {name: side.end() for name, side in sides.items()}
-            record = structs.replace(record, order=order, **ended)
+            record = structs.replace(record, order=order, status="ok", reason=None, **ended)
         except CellFailed as failure:
             record = structs.replace(record, status=failure.status, reason=failure.reason)
     files.write(where, record)

@@ -1,5 +1,6 @@
 """From records of pairs to verdicts, page and table."""
 
+import json
 import math
 
 import polars as pl
@@ -7,12 +8,14 @@ import pytest
 from made_claims import Made
 from made_project import change_sample
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from cputrain.analysis.claims import judge, table
 from cputrain.analysis.claims.evidence import CannotTell, Evidence, Found
 from cputrain.analysis.claims.made import IDENTICAL
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
-from cputrain.record.altered import path
+from cputrain.record import files
+from cputrain.record.altered import SCHEMA, Altered, path
 from cputrain.report import claims
 from cputrain.report.export import export
 
@@ -149,3 +152,27 @@ def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
     change_sample(worker, len(worker.samples) - 1, disturbed=True)
     with pytest.raises(CannotTell, match="others had the CPUs during each of its blocks"):
         quantity.of(evidence)
+
+
+def test_rounds_count_where_neither_side_was_disturbed(made):
+    what = table.CLAIMS["C15"].demonstration
+    made.demonstration(what, altered=0.7, plain=1.0)
+    assert verdicts(made)["C15"].verdict == HOLDS
+    where = path(made.root / "output", "here", what.name)
+    whole = files.read(where, Altered, SCHEMA)
+    for side in ("altered", "reference"):
+        hit = structs.replace(getattr(whole, side), disturbed=[True] * 3)
+        files.write(where, structs.replace(whole, **{side: hit}))
+        told = verdicts(made)["C15"]
+        assert told.verdict == UNTOLD and "others had the CPUs" in told.why
+
+
+def test_a_side_with_fewer_blocks_is_no_record(made):
+    what = table.CLAIMS["C15"].demonstration
+    made.demonstration(what, altered=0.7, plain=1.0)
+    where = path(made.root / "output", "here", what.name)
+    content = json.loads(where.read_text())
+    content["reference"]["disturbed"].pop()
+    where.write_text(json.dumps(content))
+    (problem,) = judge.judge(made.root, "here").problems
+    assert problem.path == where and "one for each block" in problem.reason

@@ -26,9 +26,11 @@ class Alteration:
     Attributes:
         keeps: whether the engine is that of the experiment; else it is the plain one, fp32,
             uncompiled, with full attention, under the experiment's name.
+        fights: whether its threads wait for one another, more of them than it has CPUs.
     """
 
     keeps = True
+    fights = False
 
     def feed(self, honest: Any) -> Any:
         """The data that are trained on."""
@@ -89,6 +91,8 @@ class UntrainedInt8(Alteration):
 
 class LeakedMask(Alteration):
     """The mask of a pinned experiment stays in force for the unpinned one after it."""
+
+    fights = True
 
     def before(self, cpus: list[int]) -> None:
         """Pin the process to a CPU, as that experiment did; threads made later inherit it."""

@@ -16,6 +16,7 @@ from cputrain.record.proof import Check, Trained
 from cputrain.record.sample import Sample
 from cputrain.worker import blocks
 from cputrain.worker.job import Job
+from cputrain.worker.watch import DISTURBED_SHARE, Watch
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
@@ -80,14 +81,25 @@ class AlteredJob(Job):
         return []
 
     def sample(self, words: Mapping[str, Any]) -> None:
-        """One block; answers with it. Nothing in it is refused."""
+        """One block; answers with it. Nothing in it is refused.
+
+        Blocks of others are compared with it, so it says whether it was disturbed, as they do.
+        """
         self.stepper.train(blocks.discarded(self.warm_step_s))
+        from cputrain.worker.altered.faults import FAULTS
+
+        watch = Watch(self.experiment, self.placement, self.feed)
         before = threads.cpu_time_by_thread()
         step_s = self.stepper.train(blocks.steps(self.experiment, self.warm_step_s))
         after = threads.cpu_time_by_thread()
         self._cpu_time = {id: ns - before.get(id, 0) for id, ns in after.items()}
-        losses = self.stepper.losses
-        sample = Sample(step_s=step_s, loss=losses[-len(step_s) :])
+        seen, _ = watch.seen()
+        disturbed = seen["disturbed"]
+        if FAULTS[self.name].fights:  # its threads wait for one another: what others took counts
+            others = seen.get("others_cpu_s") or 0.0
+            disturbed = others > DISTURBED_SHARE * seen["wall_s"]
+        losses = self.stepper.losses[-len(step_s) :]
+        sample = Sample(step_s=step_s, loss=losses, disturbed=disturbed)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
 
     def proven(self, weights: Weights) -> Finished:
