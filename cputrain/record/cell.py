@@ -10,9 +10,9 @@ from cputrain import paths
 from cputrain.record.part import Integer, Number, Part
 from cputrain.record.worker import WorkerRecord
 
-SCHEMA: Literal[3] = 3
-"""Raise it with every change of a record's fields. Schema 2, without pairs, is read; others are
-refused in one line."""
+SCHEMA: Literal[4] = 4
+"""Raise it with every change of a record's fields. Schemas 2, without pairs, and 3 are read; others
+are refused in one line."""
 
 Value = bool | Integer | Number | str | None
 
@@ -51,7 +51,7 @@ class CellKey(Struct, frozen=True, forbid_unknown_fields=True):
 class CellRecord(Part, frozen=True, kw_only=True):
     """A cell's run record: one file. `workers` oldest first."""
 
-    schema: Literal[2, 3] = SCHEMA
+    schema: Literal[2, 3, 4] = SCHEMA
     key: CellKey
     workers: list[WorkerRecord]
 

@@ -69,7 +69,7 @@ def test_what_asv_imports_for_every_cell_is_light():
     assert done.stdout.strip() == "set()", done.stderr
 
 
-@pytest.mark.parametrize("schema", [2, 3])
+@pytest.mark.parametrize("schema", [2, 3, 4])
 def test_a_record_of_this_schema_and_of_the_one_before_is_read(schema):
     key = {"suite": "SeqLen", "values": [128]}
     data = json.dumps({"schema": schema, "key": key, "workers": []}).encode()
