@@ -9,10 +9,12 @@ a mask over full attention.
 from __future__ import annotations
 
 from cputrain.analysis.claims.claim import Claim, Demonstration, FirstStep
+from cputrain.analysis.claims.combined import AllOf, AnyOf
+from cputrain.analysis.claims.exponent import Exponent
 from cputrain.analysis.claims.made import BASE, JAX, LONG, SAME, against, pair
 from cputrain.analysis.claims.of_settings import PINNED
-from cputrain.analysis.claims.quantities import Exponent, OverTwoThreads, Speedup, Time, fastest
-from cputrain.analysis.claims.rules import AllOf, AnyOf, Within
+from cputrain.analysis.claims.quantities import OverTwoThreads, Speedup, Time, fastest
+from cputrain.analysis.claims.rules import Within
 
 PRECISIONS = ("q8", "q8_torchao", "bf16", "mixed")
 BY_PRECISION = {name: pair("baseline", BASE, name, precision=name) for name in PRECISIONS[:3]} | {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from cputrain.analysis.claims.claim import Claim, Demonstration
+from cputrain.analysis.claims.combined import AllOf, AnyOf, WhichOf
 from cputrain.analysis.claims.made import BASE, FEW, LARGER, LONG, MLM, SAME, pair
 from cputrain.analysis.claims.quantities import AlteredTime, Speedup, Time
-from cputrain.analysis.claims.rules import AllOf, AnyOf, WhichOf, Within
+from cputrain.analysis.claims.rules import Within
 
 MIXED = pair("baseline", BASE, "mixed precision", precision="mixed")
 MIXED_LARGER = pair("larger", LARGER, "mixed precision", LONG, precision="mixed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from cputrain.analysis.claims.claim import Claim
+from cputrain.analysis.claims.combined import AllOf, WhichOf
 from cputrain.analysis.claims.made import (
     BASE,
     FEW,
@@ -18,15 +19,9 @@ from cputrain.analysis.claims.made import (
     against,
     pair,
 )
-from cputrain.analysis.claims.quantities import (
-    Part,
-    Preparing,
-    Seconds,
-    Speedup,
-    Time,
-    Waiting,
-)
-from cputrain.analysis.claims.rules import AllOf, WhichOf, Within, near
+from cputrain.analysis.claims.quantities import Part, Speedup, Time
+from cputrain.analysis.claims.recorded import Preparing, Seconds, Waiting
+from cputrain.analysis.claims.rules import Within, near
 
 FACTOR_WITHIN = 1.25
 """A stated factor is met within this one."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from cputrain.analysis.claims.claim import Claim, Demonstration, FirstStep, Pair
 from cputrain.analysis.claims.evidence import CannotTell, Evidence, Found, Measured
-from cputrain.analysis.claims.quantities import Exponent, Time, slope_weights
+from cputrain.analysis.claims.exponent import Exponent, slope_weights
+from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Decision, Quantity, Rule
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.model import Pass

@@ -3,18 +3,10 @@
 import pytest
 from made_evidence import PAIR, SECOND, effect, evidence
 
+from cputrain.analysis.claims.combined import AllOf, AnyOf, WhichOf
 from cputrain.analysis.claims.evidence import Evidence, Found
 from cputrain.analysis.claims.quantities import Against, Speedup, Time, fastest
-from cputrain.analysis.claims.rules import (
-    HOLDS,
-    NOT,
-    UNTOLD,
-    AllOf,
-    AnyOf,
-    WhichOf,
-    Within,
-    near,
-)
+from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD, Within, near
 from cputrain.analysis.paired.effect import Effect
 
 pytestmark = pytest.mark.tools

@@ -1,0 +1,99 @@
+"""Quantities that no pair tells: from the blocks and the data of the workers' records."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.claims.claim import Pair
+from cputrain.analysis.claims.evidence import CannotTell, Evidence, Measured
+from cputrain.record.sample import Sample
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Share of a step that training waits for its loader: of the reference's blocks."""
+
+    pair: Pair
+    unit: str = "share"
+
+    @property
+    def label(self) -> str:
+        """Whose."""
+        return f"share of a step of {self.pair.beside} spent waiting for data"
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """The one."""
+        return (self.pair.name,)
+
+    def of(self, evidence: Evidence) -> Measured:
+        """The median over blocks, lowest to highest. Raises CannotTell."""
+        blocks = [p.reference for w in evidence.workers(self.pair.name) for p in w.pairs]
+        return _over([_waited(block) for block in _calm(blocks)], self.pair)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Seconds that some steps of a pair's experiment take."""
+
+    pair: Pair
+    label: str
+    steps: int
+    unit: str = "s"
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """The one."""
+        return (self.pair.name,)
+
+    def of(self, evidence: Evidence) -> Measured:
+        """Steps x the median over blocks, lowest to highest. Raises CannotTell."""
+        samples = [s for w in evidence.workers(self.pair.name) for s in w.samples]
+        return _over([self.steps * sample.median_s for sample in _calm(samples)], self.pair)
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """Seconds that tokenizing took, over those of an epoch of a pair's experiment."""
+
+    pair: Pair
+    unit: str = "share"
+
+    @property
+    def label(self) -> str:
+        """Of what."""
+        return f"tokenizing over an epoch of {self.pair.change}"
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """The one."""
+        return (self.pair.name,)
+
+    def of(self, evidence: Evidence) -> Measured:
+        """The share by every block's step time, lowest to highest. Raises CannotTell."""
+        shares = []
+        for worker in evidence.workers(self.pair.name):
+            data = worker.data
+            if data is None or data.prepared_s is None or not data.steps_per_epoch:
+                raise CannotTell(f"{self.pair.name}: the record does not say what tokenizing took")
+            epochs = [data.steps_per_epoch * block.median_s for block in _calm(worker.samples)]
+            shares += [data.prepared_s / epoch_s for epoch_s in epochs]
+        return _over(shares, self.pair)
+
+
+def _calm(blocks: Sequence[Sample]) -> list[Sample]:
+    """Those during which nobody else had the CPUs."""
+    return [block for block in blocks if not block.disturbed]
+
+
+def _over(values: list[float], pair: Pair) -> Measured:
+    """The median; lowest to highest hold the true one with a chance of 1 - 2^(1 - n)."""
+    if not values:
+        raise CannotTell(f"{pair.name}: others had the CPUs during each of its blocks")
+    return Measured(statistics.median(values), min(values), max(values))
+
+
+def _waited(block: Sample) -> float:
+    return (block.waited_s or 0.0) / sum(block.step_s)
