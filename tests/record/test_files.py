@@ -78,7 +78,7 @@ def test_a_record_of_this_schema_and_of_the_one_before_is_read(schema):
 
 @pytest.mark.parametrize(
     ("schema", "said"),
-    [(1, "written by an earlier version"), (4, "schema 4, and this version reads 3")],
+    [(1, "written by an earlier version"), (5, "schema 5, and this version reads 4")],
 )
 def test_a_record_of_another_schema_is_one_line(schema, said):
     with pytest.raises(files.RecordError, match=said):
