@@ -101,7 +101,7 @@ class Within:
         if found.high < self.low or self.high < found.low:
             return Decision(NOT, self.quantity, found)
         more, pairs = self._further(found), self.quantity.pairs
-        reason = "its interval holds an end of the band"
+        reason = "its interval reaches over an end of what the rule allows"
         return Decision(UNTOLD, self.quantity, found, reason, more, pairs)
 
     def _further(self, found: Measured) -> int | None:

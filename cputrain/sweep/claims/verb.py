@@ -105,7 +105,7 @@ class Claims:
         """Pairs that another pass may tell more of.
 
         Args:
-            again: claims that were asked for by name and have been measured: they get a pass.
+            again: claims that were chosen by name and have been measured: they get a pass.
         """
         judged = self._judged()
         wanted = {claim.id for claim in self.claims}
@@ -117,8 +117,8 @@ class Claims:
             if verdict.id in wanted and verdict.verdict == UNTOLD and verdict.further_passes
             for name in verdict.pairs
         }
-        asked = {pair for claim in self.claims if claim.id in again for pair in claim.pairs}
-        return [pair for pair in self.pairs if pair.name in names or pair in asked]
+        named = {pair for claim in self.claims if claim.id in again for pair in claim.pairs}
+        return [pair for pair in self.pairs if pair.name in names or pair in named]
 
     def _pass(self, pairs: Sequence[Pair], number: int) -> bool:
         """One pass of some pairs beside fresh references; whether all had the time.
