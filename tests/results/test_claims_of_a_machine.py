@@ -124,6 +124,10 @@ def test_the_page_has_every_claim_and_is_made_from_the_records_alone(made):
     for number in range(1, 26):
         assert f'href="#c{number}"' in html and f"<h2>C{number}</h2>" in html
     assert "Demonstration, no result of ours" in text and "0.3" in text
+    whole = (made.root / "result" / "here" / "report.html").read_text()
+    assert "1 holds, 0 do not hold, 24 cannot be told here" in whole
+    assert "Demonstration, no result of ours" in whole
+    assert "(here/claims.md)" in (made.root / "result" / "README.md").read_text()
     page.unlink()
     export(made.root)
     assert page.read_text() == text

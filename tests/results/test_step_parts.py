@@ -132,6 +132,9 @@ def test_page_and_table_are_made_again_by_an_export(rates):
     assert "its parts add up to 100 % of it" in text
     rows = pl.read_csv(table)
     assert rows.height == 2 * 4 + 1
+    whole = (rates / "result/here/report.html").read_text()
+    assert "Where the time of a step goes" in whole and "its parts add up to 100 % of it" in whole
+    assert "(here/parts.md)" in (rates / "result/README.md").read_text()
     assert machines(rates) == ["here"]
     page.unlink()
     export(rates)
