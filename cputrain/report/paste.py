@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cputrain.analysis.unchanged import FREE_PARTS, Parts, differing
+from cputrain.experiment import Experiment
 from cputrain.knobs import allocator, huge_pages, instructions, waiting
 
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}
@@ -89,10 +90,11 @@ def lines(experiment: Parts, reference: Parts) -> list[str]:
     pasted = []
     fields = differing(experiment, reference)
     engine = experiment.get("runtime", {}).get("engine")
+    is_usual = engine == Experiment().runtime.engine  # whose lines these are
     if "engine" in fields.get("runtime", {}):
         return [f'engine="{engine}"']  # its other fields are what that engine does by itself
     for part in ("training", *FREE_PARTS[:2]):
         for name, value in fields.get(part, {}).items():
-            own = LINES.get(name, lambda _: None)(value) if engine == "torch" else None
+            own = LINES.get(name, lambda _: None)(value) if is_usual else None
             pasted.append(own or f"{name}={value!r}")
     return pasted

@@ -28,7 +28,7 @@ PAIRS = {pair.name: pair for pair in table.pairs(table.chosen([]))}
 def made(tmp_path):
     """A machine that has measured its noise."""
     machine = Made(tmp_path)
-    machine.cell(IDENTICAL["torch"], 1.0)
+    machine.cell(IDENTICAL[0], 1.0)
     return machine
 
 
@@ -77,7 +77,7 @@ def test_the_exponent_is_the_slope_of_time_over_parameters(made):
 
 
 def test_the_first_step_in_the_mean_is_reckoned_from_both_sides(made):
-    made.cell(IDENTICAL["jax"], 1.0)
+    made.cell(IDENTICAL[1], 1.0)
     phases = {"first_step_s": 3.0}
     made.cell(PAIRS["baseline-jax"], 0.5, phases=phases)
     (line,) = verdicts(made)["C22"].demonstrations

@@ -42,8 +42,8 @@ def against(
     return Pair(beside, change, specs.settle(experiment), specs.settle(reference), blocks)
 
 
-IDENTICAL = {
-    "torch": pair("baseline", BASE, AGAIN_BESIDE),
-    "jax": pair("baseline in jax", JAX, AGAIN_BESIDE),
-}
-"""By engine: a pair of the same experiment, which tells the noise."""
+IDENTICAL = (
+    pair("baseline", BASE, AGAIN_BESIDE),
+    pair("baseline in jax", JAX, AGAIN_BESIDE),
+)
+"""For each engine of claims, the usual one first, a pair of the same experiment: the noise."""

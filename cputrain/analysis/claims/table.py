@@ -42,7 +42,8 @@ def pairs(claims: Sequence[Claim]) -> list[Pair]:
 def identical(claims: Sequence[Claim]) -> list[Pair]:
     """Pairs of the same experiment that tell the noise of the engines of these claims."""
     engines = {engine for pair in pairs(claims) for engine in pair.engines}
-    return [pair for engine, pair in made.IDENTICAL.items() if engine in {*engines, "torch"}]
+    usual, *others = made.IDENTICAL
+    return [usual, *(pair for pair in others if engines.intersection(pair.engines))]
 
 
 def demonstrations(claims: Sequence[Claim]) -> list[Demonstration]:
