@@ -9,7 +9,7 @@ class Baseline(suite.Suite):
     values = ("A", "B", "C")
     engines = {"jax": ("A", "B"), "native": ("A", "B")}
     name = "copy"
-    quick = ("A", "B")
+    quick = ("A", "B", ("A", "jax"), ("A", "native"))
     measures_again = True
     version = "2"
 

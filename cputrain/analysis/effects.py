@@ -74,11 +74,9 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            noise, whose = known.of(cell)
-            effects[index] = by_owner.get(owner) or _cell_effect(pairs, noise)
+            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell))
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
-            _say(rows[index], whose)
             rows[index] |= _columns(effects[index])
         rows[index] |= _dropped(pairs)
     return Analysis(cells, rows, effects, known)

@@ -45,27 +45,18 @@ class Noises:
     learned: Mapping[Place, Learned]
     references: Mapping[str, str | None]
 
-    def of(self, cell: CellResult) -> tuple[EngineNoise | None, str | None]:
-        """The noise of a cell's pairs, and what is to be said of it.
+    def of(self, cell: CellResult) -> EngineNoise | None:
+        """The noise of a cell's pairs: of the noisier one where its reference has another engine.
 
-        Where its reference has another engine it is that of the noisier one. An engine without an
-        A/A pass in this session is taken to be as noisy as the noisiest one that has some, which
-        is said; without any there is no noise.
+        None where nothing tells it, of one of the two.
         """
+        engines = {identical.engine(cell), self.references[cell.name]}
         session = cell.workers[-1].session
-        known = {
-            place.engine: learned.noise
-            for place, learned in self.learned.items()
-            if place.session == session and learned.noise is not None
-        }
-        if not known:
-            return None, None
-        engines = [identical.engine(cell), self.references[cell.name]]
-        lacking = sorted({name for name in engines if name is not None and name not in known})
-        counted_in = known if lacking else {name: known[name] for name in engines if name}
-        noisiest = max(counted_in, key=lambda name: counted_in[name].worker)
-        why = f"no A/A pair of {' and '.join(lacking)}: interval by the noise of {noisiest}"
-        return counted_in[noisiest], why if lacking else None
+        known = [self.learned.get(Place(session, name)) for name in engines if name is not None]
+        noises = [place.noise for place in known if place is not None and place.noise is not None]
+        return (
+            max(noises, key=lambda noise_: noise_.worker) if len(noises) == len(engines) else None
+        )
 
 
 def learn(cells: Sequence[CellResult]) -> Noises:

@@ -42,7 +42,8 @@ class Suite:
             about one engine, that of `base`, and has no such parameter.
         name: asv's parameter name, or names; left out, it is the field that `vary` changes.
         quick: those of `values` that `bench.py --quick` takes where nobody asks for the suite by
-            name, on torch; by name it takes the first, middle and last of each engine.
+            name, on torch, or (value, engine); by name it takes the first, middle and last of
+            each engine.
         measures_again: also cells that run what another cell of the session has run.
         version: raise it by hand when what is measured changes.
     """

@@ -48,12 +48,16 @@ def choose(
 
 
 def _named(planned: Planned, cells: list[PlannedCell]) -> list[PlannedCell]:
-    """Those of `Suite.quick` and their baseline: on the first engine, where that is a parameter.
+    """Those of `Suite.quick` and their baseline: on the first engine where that is a parameter and
+    no other one is named.
 
     A baseline is measured once, however many suites have it.
     """
     suite = planned.suite
-    wanted = [(value, specs.FIRST) if suite.engines else (value,) for value in suite.quick]
+    wanted = [
+        value if isinstance(value, tuple) else (value, specs.FIRST) if suite.engines else (value,)
+        for value in suite.quick
+    ]
     names = {cell.baseline for cell in cells if cell.values in wanted}
     return [cell for cell in cells if cell.values in wanted or cell.name in names]
 

@@ -38,6 +38,15 @@ def test_quick_by_itself_takes_the_cells_that_suites_name():
         assert {cell.baseline for cell in planned.cells} <= {cell.name for cell in planned.cells}
 
 
+def test_quick_by_itself_has_an_identical_pair_of_each_engine_that_it_compares():
+    """Without one there is no interval, and so nothing to say of the engine."""
+    chosen = {planned.name: planned for planned in choose(ALL, None, quick=True)}
+    compared = {cell.experiment.runtime.engine for cell in chosen["Framework"].cells}
+    assert (
+        {cell.engine for cell in chosen["Baseline"].cells} == compared == {"torch", "jax", "native"}
+    )
+
+
 def test_regexes_match_as_asv_s_do():
     (chosen,) = choose(ALL, [r"SeqLen.*\((128|2048), 'torch'\)"], quick=False)
     assert [cell.values for cell in chosen.cells] == [(128, "torch"), (2048, "torch")]
