@@ -20,7 +20,7 @@ class Verified:
 
     Attributes:
         workers: that gave one, each counted once.
-        checks: settings that were read back in them, every one as it was asked.
+        checks, checks_ok: settings that were read back in them, and those as they were asked.
         tensors, tensors_moved: of weights, and those that training changed.
         steps: timed.
         pairs, dropped: of blocks; those during which others had the CPUs do not count.
@@ -28,6 +28,7 @@ class Verified:
 
     workers: int
     checks: int
+    checks_ok: int
     tensors: int
     tensors_moved: int
     steps: int
@@ -39,10 +40,12 @@ def verified(cells: Sequence[CellRow]) -> Verified:
     """What was verified of a machine's cells."""
     workers = identical.distinct(cell for cell, _ in cells if cell.ok)
     trained = [worker.trained for worker in workers if worker.trained is not None]
+    checks = [check for worker in workers for check in worker.in_force or ()]
     pairs = [worker.disturbed_sides(pair) for worker in workers for pair in worker.pairs]
     return Verified(
         workers=len(workers),
-        checks=sum(len(worker.in_force or ()) for worker in workers),
+        checks=len(checks),
+        checks_ok=sum(check.ok for check in checks),
         tensors=sum(gates.parameters for gates in trained),
         tensors_moved=sum(gates.parameters_moved for gates in trained),
         steps=sum(len(worker.step_s) for worker in workers),

@@ -33,6 +33,11 @@ def count(value: float) -> str:
     return number(value, min(_decimals(value), 1)).removesuffix(".0")
 
 
+def whole(value: int) -> str:
+    """Every digit, thousands set apart: "2 783"."""
+    return f"{value:,}".replace(",", " ")
+
+
 def seconds(value: float) -> str:
     """A step time: "42.1 ms"."""
     return step_interval(value, None, None)

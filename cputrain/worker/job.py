@@ -13,7 +13,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -276,13 +276,13 @@ class Job:
         )
 
 
-def main(kind: type[Job] = Job) -> int:
+def main(kind: Callable[[dict[str, Any], int], Job] = Job) -> int:
     """Serve one request; 1 where it failed, which the launcher has been told.
 
     Args:
-        kind: of job.
+        kind: of job, made of the request and the descriptor.
     """
-    descriptor = int(sys.argv[1])
+    descriptor = int(sys.argv[-1])
     serving.begin(descriptor)
     line = sys.stdin.readline()
     if not line:

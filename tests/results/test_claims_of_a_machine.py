@@ -53,11 +53,11 @@ def test_a_pair_decides_its_claim_and_leaves_the_others_untold(made):
     assert told["C1"].is_measured and not told["C3"].is_measured
 
 
-def test_an_effect_without_any_noise_has_no_interval_and_tells_nothing(made):
-    made.cell(PAIRS["baseline-jax"], 0.5, session="20261122T110000-1")
+def test_an_effect_of_an_engine_without_noise_has_no_interval_and_tells_nothing(made):
+    made.cell(PAIRS["baseline-jax"], 0.5)
     told = verdicts(made)["C22"]
     assert told.verdict == UNTOLD and told.why.endswith("no interval")
-    made.cell(PAIRS["baseline-jax"], 0.5)  # in the session that has torch's noise
+    made.cell(IDENTICAL[1], 1.0)
     assert verdicts(made)["C22"].verdict == NOT
 
 
@@ -148,14 +148,25 @@ def test_the_table_has_a_row_for_each_claim(made):
 def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
     pair = PAIRS["path-2.5m-evaluation"]
     (quantity,) = table.CLAIMS["C25"].rule.quantities()[:1]
-    (worker,) = made.cell(pair, 1.0, passes=1, reference_s=0.01)
-    for index in range(len(worker.samples) - 1):
-        change_sample(worker, index, disturbed=True, step_s=[9.0])
-    evidence = Evidence({pair.name: Found(workers=(worker,))})
+    workers = made.cell(pair, 1.0, passes=4, reference_s=0.01)
+    for index in range(3):
+        change_sample(workers[0], index, disturbed=True, step_s=[9.0])
+    evidence = Evidence({pair.name: Found(workers=tuple(workers))})
     assert quantity.of(evidence).high < 1.0
-    change_sample(worker, len(worker.samples) - 1, disturbed=True)
-    with pytest.raises(CannotTell, match="others had the CPUs during each of its blocks"):
+    for index in range(2):
+        change_sample(workers[1], index, disturbed=True)
+    with pytest.raises(CannotTell, match="7 blocks were not disturbed, 8 are needed") as why:
         quantity.of(evidence)
+    assert why.value.further_passes == 1
+
+
+def test_one_worker_tells_nothing_that_an_identical_one_was_off_by(made):
+    """A pair of the same experiment that is 30 % off, with the same claim once and twice."""
+    made.cell(IDENTICAL[0], 1.3, passes=1)
+    made.cell(PAIRS["path-2.5m_at_128-sequence_64"], 0.8, passes=1)
+    assert verdicts(made)["C14"].verdict == UNTOLD
+    made.cell(PAIRS["path-2.5m_at_128-sequence_64"], 0.6, passes=1)
+    assert verdicts(made)["C14"].verdict == HOLDS
 
 
 def test_rounds_count_where_neither_side_was_disturbed(made):

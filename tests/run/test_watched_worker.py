@@ -11,7 +11,7 @@ from cputrain.record.parts import SCHEMA, PartsRecord
 from cputrain.run import watched_worker
 from cputrain.run.watched_worker import Request
 
-SMALL = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "warm_up_steps": 8}
+SMALL = {"n_layer": 2, "n_embd": 256, "seq_len": 128, "warm_up_steps": 8}
 
 
 def run(root, engine, **changes):
@@ -43,7 +43,7 @@ def test_a_record_has_plain_and_watched_steps_of_a_worker_that_trained(own_root,
     for step, wall_s in enumerate(watched.step_s):
         parts_s = sum(part.seconds[step] for part in watched.parts.values())
         if engine == "torch":  # whose profiler's own cost is known, and in no part
-            assert 0.2 * wall_s < parts_s <= wall_s
+            assert 0.5 * wall_s < parts_s <= wall_s
         else:
             assert parts_s == pytest.approx(wall_s, rel=1e-3)
     assert (watched.dispatch_s is None) is (watched.no_dispatch is not None) is (engine == "jax")

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cputrain.analysis.paired.effect import Effect
+from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record.worker import WorkerRecord
 
 
 class CannotTell(Exception):
-    """A quantity is not known here: one line says why."""
+    """A quantity is not known here: one line says why.
+
+    Args:
+        why: that line.
+        further_passes: about how many more passes would tell it; None where they do not help.
+    """
+
+    def __init__(self, why: str, further_passes: int | None = None) -> None:
+        super().__init__(why)
+        self.further_passes = further_passes
+
+
+def of_one_worker(effect: Effect, noise: EngineNoise | None) -> Effect:
+    """An effect with, from a single pass, what the worst A/A pass was off by in its interval.
+
+    What one worker of that engine has been off by without any cause, this one may be too: as for
+    the verdicts of suites (`paired.verdict`).
+    """
+    if effect.passes > 1 or noise is None or effect.low is None or effect.high is None:
+        return effect
+    worst = math.exp(noise.worst)
+    return replace(
+        effect,
+        low=min(effect.low, effect.value / worst),
+        high=max(effect.high, effect.value * worst),
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from cputrain.analysis import effects
 from cputrain.analysis.claims import shown, table
 from cputrain.analysis.claims.claim import Claim
-from cputrain.analysis.claims.evidence import Evidence, Found
+from cputrain.analysis.claims.evidence import Evidence, Found, of_one_worker
 from cputrain.analysis.claims.rules import Decision, Word
 from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.effects import Analysis
@@ -112,7 +112,8 @@ def _found(index: int, cell: CellResult, analysis: Analysis) -> Found:
     why = cell.reason or str(analysis.rows[index]["reason"] or "it has no pair that counts")
     if not cell.ok:
         return Found(None, f"{cell.status}: {why}")
-    return Found(known.effect if known else None, why, cell.workers)
+    made = of_one_worker(known.effect, known.noise) if known else None
+    return Found(made, why, cell.workers)
 
 
 def _altered(output: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
@@ -159,7 +160,7 @@ def _of_altered(record: Altered, noise: EngineNoise | None) -> Found:
         return Found(None, f"{record.status}: {record.reason}")
     if (pass_ := shown.passed(record.altered, record.reference)) is None:
         return Found(None, shown.DISTURBED)
-    return Found(effect([pass_], noise), "")
+    return Found(of_one_worker(effect([pass_], noise), noise), "")
 
 
 def _verdict(

@@ -9,6 +9,7 @@ from cputrain.analysis.claims.combined import AllOf, WhichOf
 from cputrain.analysis.claims.made import (
     BASE,
     FEW,
+    LIGHT,
     LONG,
     MLM,
     MLM_AS_GPT,
@@ -41,8 +42,8 @@ ACCUMULATED = pair(
 PATH_32 = pair("path-2.5m", PATH, "batch 32", LONG, batch_size=32)
 PATH_64 = pair("path-2.5m", PATH, "batch 64", LONG, batch_size=64)
 PATH_SHORT = pair("path-2.5m at 128", PATH.but(seq_len=128), "sequence 64", LONG, seq_len=64)
-EVALUATED = pair("path-2.5m", PATH, "evaluation", LONG, objective="forward")
-FAST = against("wiki-24m", WIKI, "wiki-24m-fast", WIKI_FAST, FEW)
+EVALUATED = pair("path-2.5m", PATH, "evaluation", LIGHT, objective="forward")
+FAST = against("wiki-24m", WIKI, "wiki-24m-fast", WIKI_FAST, LONG)
 LOADED = {"vocab_size": 8000, "loader": "stream"}
 TWO_LOADERS = pair("0 loader workers", BASE.but(**LOADED), "2 loader workers", loader_workers=2)
 

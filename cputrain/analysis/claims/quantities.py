@@ -17,8 +17,8 @@ from cputrain.analysis.paired.effect import Effect
 
 
 @dataclass(frozen=True)
-class Time:
-    """Time of a step over the reference's."""
+class OfPair:
+    """A time of one pair over its reference's."""
 
     pair: Pair
     unit: str = "x"
@@ -26,12 +26,17 @@ class Time:
     @property
     def label(self) -> str:
         """What over what."""
-        return f"time of {self.pair.change} over {_reference(self.pair)}"
+        return f"time of {self.pair.change} over {self.pair.beside}"
 
     @property
     def pairs(self) -> tuple[str, ...]:
         """The one."""
         return (self.pair.name,)
+
+
+@dataclass(frozen=True)
+class Time(OfPair):
+    """Time of a step over the reference's."""
 
     def of(self, evidence: Evidence) -> Measured:
         """The effect. Raises CannotTell."""
@@ -50,7 +55,7 @@ class Speedup:
     def label(self) -> str:
         """What over what."""
         what = "tokens/s" if self.by_tokens else "speed"
-        return f"{what} of {self.pair.change} over {_reference(self.pair)}"
+        return f"{what} of {self.pair.change} over {self.pair.beside}"
 
     @property
     def pairs(self) -> tuple[str, ...]:
@@ -111,21 +116,8 @@ class AlteredTime:
 
 
 @dataclass(frozen=True)
-class OverTwoThreads:
+class OverTwoThreads(OfPair):
     """Time with all cores over that with two threads, where there are more than two cores."""
-
-    pair: Pair
-    unit: str = "x"
-
-    @property
-    def label(self) -> str:
-        """What over what."""
-        return f"time of {self.pair.change} over {_reference(self.pair)}"
-
-    @property
-    def pairs(self) -> tuple[str, ...]:
-        """The one."""
-        return (self.pair.name,)
 
     def of(self, evidence: Evidence) -> Measured:
         """The effect. Raises CannotTell."""
@@ -170,7 +162,3 @@ def fastest(pair: Pair, others: Sequence[Pair]) -> AllOf:
 
 def _measured(effect: Effect) -> Measured:
     return Measured(effect.value, effect.low, effect.high, effect.passes)
-
-
-def _reference(pair: Pair) -> str:
-    return pair.beside

@@ -88,10 +88,15 @@ def _calm(blocks: Sequence[Sample]) -> list[Sample]:
     return [block for block in blocks if not block.disturbed]
 
 
+FEWEST_BLOCKS = 8
+"""Lowest to highest of n hold the true median with a chance of 1 - 2^(1 - n): 99.2 % of eight."""
+
+
 def _over(values: list[float], pair: Pair) -> Measured:
-    """The median; lowest to highest hold the true one with a chance of 1 - 2^(1 - n)."""
-    if not values:
-        raise CannotTell(f"{pair.name}: others had the CPUs during each of its blocks")
+    """The median, lowest to highest of `FEWEST_BLOCKS` or more. Raises CannotTell."""
+    if len(values) < FEWEST_BLOCKS:
+        why = f"{pair.name}: {len(values)} blocks were not disturbed, {FEWEST_BLOCKS} are needed"
+        raise CannotTell(why, further_passes=1)
     return Measured(statistics.median(values), min(values), max(values))
 
 

@@ -92,8 +92,8 @@ class Within:
         try:
             found = self.quantity.of(evidence)
         except CannotTell as why:
-            pairs = self.quantity.pairs
-            return Decision(UNTOLD, self.quantity, reason=str(why), pairs=pairs)
+            more, pairs = why.further_passes, self.quantity.pairs
+            return Decision(UNTOLD, self.quantity, None, str(why), more, pairs)
         if found.low is None or found.high is None:
             return Decision(UNTOLD, self.quantity, found, "no interval", pairs=self.quantity.pairs)
         if self.low < found.low and found.high < self.high:

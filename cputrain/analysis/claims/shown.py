@@ -8,7 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cputrain.analysis.claims.claim import Claim, Demonstration, FirstStep, Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, Found, Measured
+from cputrain.analysis.claims.evidence import (
+    CannotTell,
+    Evidence,
+    Found,
+    Measured,
+    of_one_worker,
+)
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Decision, Quantity, Rule
@@ -77,12 +83,12 @@ def lines(claim: Claim, evidence: Evidence) -> Iterable[Line]:
             yield _line(quantity, quantity.of(evidence))
         except CannotTell as why:
             yield Line(quantity.label, quantity.unit, note=str(why))
-    asked = {
+    named = {
         name for quantity in claim.rule.quantities() for name in quantity.pairs
         if quantity.unit == "x" and len(quantity.pairs) == 1
     }  # fmt: skip
     for pair in claim.pairs:
-        if pair.name not in asked:
+        if pair.name not in named:
             found = evidence.pairs.get(pair.name, Found())
             label = Time(pair).label
             if found.effect is None:
@@ -131,7 +137,7 @@ def demonstration(
         if (pass_ := passed(side, record.reference)) is None:
             yield Line(name, "x", note=DISTURBED)
             continue
-        made = effect([pass_], noise)
+        made = of_one_worker(effect([pass_], noise), noise)
         yield Line(name, "x", made.value, made.low, made.high, _said(side))
 
 
