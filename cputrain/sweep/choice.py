@@ -54,10 +54,8 @@ def _named(planned: Planned, cells: list[PlannedCell]) -> list[PlannedCell]:
     A baseline is measured once, however many suites have it.
     """
     suite = planned.suite
-    wanted = [
-        value if isinstance(value, tuple) else (value, specs.FIRST) if suite.engines else (value,)
-        for value in suite.quick
-    ]
+    wanted = [(value, specs.FIRST) if suite.engines else (value,) for value in suite.quick]
+    wanted += [value for value in suite.quick if isinstance(value, tuple)]  # with its engine
     names = {cell.baseline for cell in cells if cell.values in wanted}
     return [cell for cell in cells if cell.values in wanted or cell.name in names]
 
