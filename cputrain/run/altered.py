@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import sys
-from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -22,6 +21,7 @@ from cputrain.record import files
 from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.answers import Finished, Ready, Sampled
 from cputrain.record.part import Count, Part, Parts
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import placement, recording
 from cputrain.run.launch import CellFailed, Worker
 from cputrain.run.session import Session
@@ -47,7 +47,7 @@ class Request(Part, frozen=True, kw_only=True):
 class OneSide:
     """A worker, and what it has answered so far."""
 
-    def __init__(self, experiment: Experiment, request: dict[str, Any], name: str = "") -> None:
+    def __init__(self, experiment: Experiment, request: WorkerRequest, name: str = "") -> None:
         words = (sys.executable, "-P", "-m", "cputrain.worker.altered", name)
         self.worker = Worker(experiment, request, command=words if name else (), in_turns=True)
         self.ready: Ready = self.worker.ready()
@@ -94,18 +94,18 @@ def run(request: Request, session: Session) -> Altered:
         reason="it was not run to its end",
     )
     where = path(paths.OUTPUT, session.machine, request.name)
-    told = msgspec.to_builtins(recording.request(session, where.parent, keeps_model=False))
+    asked = recording.request(session, where.parent, keeps_model=False)
     with contextlib.ExitStack() as started:
         try:
             for what in (experiment, beside):
                 if (reason := placement.why_not(what)) is not None:
                     raise CellFailed("skipped", reason)
-            sides = {"altered": OneSide(experiment, told, request.name)}
+            sides = {"altered": OneSide(experiment, asked, request.name)}
             started.callback(sides["altered"].worker.end)
-            sides["reference"] = OneSide(beside, told)
+            sides["reference"] = OneSide(beside, asked)
             started.callback(sides["reference"].worker.end)
             if request.is_fault:
-                sides["plain"] = OneSide(experiment, told)
+                sides["plain"] = OneSide(experiment, asked)
                 started.callback(sides["plain"].worker.end)
             order = []
             for number in range(request.blocks):

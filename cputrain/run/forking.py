@@ -20,8 +20,8 @@ from typing import IO, Protocol
 from cputrain import environ, paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
-from cputrain.machine.mask import Placement
 from cputrain.machine.parent import dies_with_parent
+from cputrain.record.process import Placement
 from cputrain.run import family
 from cputrain.run.placement import environment
 

@@ -9,26 +9,33 @@ clock of its deadline stands still.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from cputrain import environ
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
-from cputrain.record import answers
+from cputrain.record import answers, requests
 from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled, Watched
 from cputrain.record.part import Failure
+from cputrain.record.requests import (
+    Command,
+    FinishCommand,
+    JobRequest,
+    ProveCommand,
+    SampleCommand,
+    WorkerRequest,
+)
 from cputrain.run import fresh
 from cputrain.run.family import Family, WillNotStop, adopt_orphans
 from cputrain.run.forking import Parents, Process, forkable
@@ -61,7 +68,7 @@ class Worker:
 
     Args:
         experiment: what it is to run.
-        request: what else the worker is told (see `cputrain.worker.job`).
+        request: what else the worker is told.
         command: what to start instead of the worker, or of each rank where there are several,
             for tests of bad ones; the number of the descriptor to answer on is appended.
         compiled: folder for compiled code, removed when the worker ends; None makes a new one.
@@ -76,7 +83,7 @@ class Worker:
     def __init__(
         self,
         experiment: Experiment,
-        request: dict[str, Any],
+        request: WorkerRequest,
         command: Sequence[str] = (),
         compiled: Path | None = None,
         keep: bool = False,
@@ -116,12 +123,12 @@ class Worker:
         assert self.process.stdout is not None
         self._wire = Wire(os.fdopen(reading, "rb", buffering=0), self.process.stdout)
         self._send(
-            {
-                **request,
-                "experiment": experiment.to_json(),
-                "placement": dataclasses.asdict(self.placement),
-                "launched": time.monotonic(),
-            }
+            JobRequest(
+                **structs.asdict(request),
+                experiment=experiment.to_json(),
+                placement=self.placement,
+                launched=time.monotonic(),
+            )
         )
 
     def ready(self) -> Ready:
@@ -145,18 +152,18 @@ class Worker:
         self.phase = "training"
         self._looks = False  # who is there it has started before, and nobody shall take its CPU
         try:
-            return self._ask({"do": "sample", "beside": beside}, Sampled)
+            return self._ask(SampleCommand(beside=beside), Sampled)
         finally:
             self._looks = True
 
     def watch(self) -> Watched:
         """Have a worker of `cputrain.worker.parts` take its steps. Raises CellFailed."""
         self.phase = "training, watched part by part"
-        return self._ask({"do": "sample"}, Watched)
+        return self._ask(SampleCommand(), Watched)
 
     def prove(self) -> Finished:
         """Have the worker prove so far that it trained, and live on. Raises CellFailed."""
-        return self._ask({"do": "prove"}, Finished)
+        return self._ask(ProveCommand(), Finished)
 
     def renew(self) -> None:
         """Give it the time of its deadline again: another cell is measured beside it."""
@@ -164,7 +171,7 @@ class Worker:
 
     def finish(self) -> Finished:
         """Have the worker save its model and end; its last report. Raises CellFailed."""
-        report = self._ask({"do": "finish"}, Finished, last=True)
+        report = self._ask(FinishCommand(), Finished, last=True)
         try:
             self.process.wait(timeout=max(0.0, min(10.0, self._left_s)))
         except subprocess.TimeoutExpired:
@@ -172,9 +179,9 @@ class Worker:
         self.end()
         return report
 
-    def _ask(self, words: Mapping[str, Any], kind: type[A], last: bool = False) -> A:
+    def _ask(self, command: Command, kind: type[A], last: bool = False) -> A:
         with self._turn(last=last):
-            self._send(words)
+            self._send(command)
             return self._answer(kind)
 
     @contextlib.contextmanager
@@ -205,10 +212,10 @@ class Worker:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: JobRequest | Command) -> None:
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.write(requests.encode(message))
             self.process.stdin.flush()
         except BrokenPipeError:
             return  # it died: the next answer says how

@@ -12,11 +12,11 @@ from cputrain import environ, paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, library_search, mask
-from cputrain.machine.mask import Placement
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError
 from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.process import Placement
 from cputrain.run import stacks
 from cputrain.worker.ranks import torchrun
 

@@ -17,9 +17,9 @@ from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellKey, CellRecord
 from cputrain.record.events import WorkerEnded
 from cputrain.record.process import Turn
+from cputrain.record.requests import WorkerRequest
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import stacks
-from cputrain.run.conductor.protocol import WorkerRequest
 from cputrain.run.session import Session
 from cputrain.worker import saved
 

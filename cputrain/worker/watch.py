@@ -10,7 +10,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import noise, threads
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from settled import settled
+from settled import NO_MODEL, settled
 
 from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
@@ -21,7 +21,7 @@ PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readlin
 
 
 def worker(code, experiment=QUICK):
-    return Worker(experiment, {}, command=(sys.executable, "-c", PREAMBLE + code))
+    return Worker(experiment, NO_MODEL, command=(sys.executable, "-c", PREAMBLE + code))
 
 
 def failure(code, experiment=QUICK):
@@ -99,9 +99,11 @@ def test_a_grandchild_that_holds_the_pipes_neither_hangs_us_nor_lives_on():
 LAUNCHER = """
 import sys
 from cputrain.experiment import Experiment
+from cputrain.record.requests import WorkerRequest
 from cputrain.run.launch import Worker
+request = WorkerRequest(folder="/nowhere", offline=True, model_cap_bytes=0)
 code = "import sys, time; sys.stdin.readline(); time.sleep(600)"
-w = Worker(Experiment(), {}, command=(sys.executable, "-c", code))
+w = Worker(Experiment(), request, command=(sys.executable, "-c", code))
 print(w.process.pid, flush=True)
 w.ready()
 """

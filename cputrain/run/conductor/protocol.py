@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from cputrain.record.answers import Failed, Finished, Ready, Sampled
-from cputrain.record.part import Count, Part, Parts
+from cputrain.record.part import Part, Parts
 from cputrain.record.process import Placement
-
-
-class WorkerRequest(Part, frozen=True, kw_only=True):
-    """What a worker is told beside its experiment (see `worker.job`).
-
-    Attributes:
-        folder: for the trained model.
-        start: a saved model to start from.
-    """
-
-    folder: str
-    offline: bool
-    model_cap_bytes: Count
-    start: str | None = None
+from cputrain.record.requests import WorkerRequest as WorkerRequest
 
 
 class Start(Part, frozen=True, kw_only=True, tag_field="ask", tag="start"):
@@ -125,4 +110,3 @@ Ask = Start | Refer | Take | Finish | End
 Told = Started | Taken | Ended | Gone | Busy
 ASK = msgspec.json.Decoder(Ask)
 TOLD = msgspec.json.Decoder(Told)
-Role = Literal["cell", "reference"]

@@ -10,15 +10,13 @@ import socket
 import traceback
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
 
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Failed, Finished
-from cputrain.record.part import Failure, typed
-from cputrain.record.process import Placement
+from cputrain.record.part import Failure
 from cputrain.run import family
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.connection import Connection, LeaseEnded, hung_up
@@ -125,7 +123,7 @@ class Conductor:
     def _start(self, ask: Start, watch: Callable[[], None], parents: Parents | None) -> Started:
         worker = Worker(
             Experiment.from_json(ask.experiment),
-            msgspec.to_builtins(ask.request),
+            ask.request,
             compiled=None if ask.compiled is None else Path(ask.compiled),
             keep=ask.keep,
             parents=parents,
@@ -135,8 +133,8 @@ class Conductor:
         name = uuid.uuid4().hex[:12]
         self._workers[name] = worker
         ready = worker.ready()
-        placement = typed(Placement, msgspec.to_builtins(asdict(worker.placement)))
-        return Started(worker=name, forked=worker.forked, placement=placement, ready=ready)
+        placed = worker.placement
+        return Started(worker=name, forked=worker.forked, placement=placed, ready=ready)
 
     def _refer(self, ask: Refer) -> Started:
         experiment = Experiment.from_json(ask.experiment)

@@ -10,7 +10,7 @@ import re
 import sys
 
 from cputrain import environ
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 LOOPBACK = "127.0.0.1"
 INTERFACE = "lo"

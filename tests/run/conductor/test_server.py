@@ -11,6 +11,7 @@ from settled import settled
 
 from cputrain import environ
 from cputrain.machine import processes
+from cputrain.record.requests import WorkerRequest
 from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.protocol import (
     End,
@@ -20,7 +21,6 @@ from cputrain.run.conductor.protocol import (
     Started,
     Take,
     Taken,
-    WorkerRequest,
 )
 from cputrain.run.launch import CellFailed
 

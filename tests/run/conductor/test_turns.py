@@ -7,6 +7,7 @@ from made_cells import BUDGET, NATIVE, is_stopped
 from settled import settled
 
 from cputrain.machine import processes
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import launch
 from cputrain.run.launch import CellFailed, Worker
 
@@ -37,7 +38,7 @@ def clock(monkeypatch):
 def start(root):
     """Start a worker; `watch` is called while an answer is waited for."""
     workers = []
-    request = {"folder": str(root / "model"), "offline": True, "model_cap_bytes": 0}
+    request = WorkerRequest(folder=str(root / "model"), offline=True, model_cap_bytes=0)
 
     def make(watch=lambda: None, steps=3):
         experiment = EXPERIMENT.but(steps=steps)
