@@ -10,19 +10,17 @@ import contextlib
 import datetime
 import sys
 
-import msgspec
 from msgspec import structs
 
 from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.record import files
 from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.answers import Finished, Ready, Sampled
 from cputrain.record.part import Count, Part, Parts
 from cputrain.record.requests import WorkerRequest
-from cputrain.run import placement, recording
+from cputrain.run import one_request, placement, recording
 from cputrain.run.launch import CellFailed, Worker
 from cputrain.run.session import Session
 
@@ -123,8 +121,7 @@ def run(request: Request, session: Session) -> Altered:
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request), Session.from_env())
+    run(one_request.read(Request), Session.from_env())
     return 0
 
 

@@ -10,18 +10,15 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
-
 from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.record import files
 from cputrain.record.answers import Watched
 from cputrain.record.part import Part, Parts
 from cputrain.record.parts import FILE, SUITE, PartsRecord
 from cputrain.record.worker import WorkerRecord
-from cputrain.run import placement, recording
+from cputrain.run import one_request, placement, recording
 from cputrain.run.launch import CellFailed, Worker
 from cputrain.run.session import Session
 
@@ -94,8 +91,7 @@ def _measured(
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request))
+    run(one_request.read(Request))
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import subprocess
 import time
@@ -13,8 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from cputrain import environ, paths
 from cputrain.errors import RunError
+from cputrain.record.events import WorkerEnded
 from cputrain.results import ended
 from cputrain.run import compiled, measured
 from cputrain.run.cell import CellRun
@@ -244,7 +246,7 @@ class Sweep:
 
     def _follow(self, events: IO[str]) -> None:
         for line in events:
-            self.progress.event(json.loads(line))
+            self.progress.event(msgspec.json.decode(line, type=WorkerEnded))
 
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from cputrain.record.worker import WorkerRecord
 from cputrain.run import compiled, placement, recording, stacks, suite
 from cputrain.run.conductor.client import Listening
 from cputrain.run.launch import CellFailed
-from cputrain.run.session import Session
+from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.claims.processes import Processes
 from cputrain.sweep.claims.shown import Shown
@@ -59,7 +58,7 @@ class Claims:
 
     def begin(self, session: Session) -> None:
         """Give the session its name, that of the one it goes on with; say what will be done."""
-        name = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        name = new_name()
         earlier = None if self.fresh else self._earlier(session.machine)
         self.session = replace(session, id=earlier or name, run=uuid.uuid4().hex[:12])
         self.shown = Shown(self.progress)
