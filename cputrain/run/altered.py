@@ -21,7 +21,8 @@ from cputrain.record.answers import Finished, Ready, Sampled
 from cputrain.record.part import Count, Part, Parts
 from cputrain.record.requests import WorkerRequest
 from cputrain.run import one_request, placement, recording
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 

@@ -13,16 +13,15 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Finished
 from cputrain.record.cell import CellKey
-from cputrain.record.events import WorkerEnded
 from cputrain.record.files import RecordError
 from cputrain.record.part import Status
 from cputrain.record.process import Turn
 from cputrain.record.sample import Pair, Sample
-from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.run import measured, recording
+from cputrain.record.worker import WorkerRecord
+from cputrain.run import measured, recording, references
 from cputrain.run.beside import Beside
 from cputrain.run.conductor.protocol import Started
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.machine_settings import MachineSettings
 from cputrain.run.session import Session
 from cputrain.worker import blocks, saved
@@ -86,7 +85,8 @@ class CellRun:
             counts = reference.ready.counts
             self.record = self.record.but(reference=reference.worker, reference_counts=counts)
             if reference.proof is not None:
-                self._record_reference(reference, reference.proof)
+                self._reference_s = reference.proof.so_far.training_s
+                self._save_reference(reference, reference.proof)
         self._set_machine()
         self._keeps_model = self.key.is_baseline or recording.has_room(self.session)
         request = recording.request(self.session, self.folder, self._keeps_model)
@@ -96,19 +96,12 @@ class CellRun:
         self.record = self.record.with_ready(started.ready, started.placement)
         self.record = self.record.but(forked=started.forked, found_code=self.beside.found_code)
 
-    def _record_reference(self, reference: Started, proof: Finished) -> None:
+    def _save_reference(self, started: Started, proof: Finished) -> None:
         assert self.reference_of is not None
-        self._reference_s = proof.so_far.training_s
-        record = recording.opened(self.session, self.reference_of, id=reference.worker)
-        record = record.with_ready(reference.ready, reference.placement).with_proof(proof)
-        record = record.but(
-            status="ok",
-            forked=reference.forked,
-            found_code=self.beside.reference_found_code,
-            reference=reference.worker,
-            wall_s=time.monotonic() - self.started,
-        )
-        recording.save_reference(self.folder, self.baseline or self.key, record)
+        found_code, wall_s = self.beside.reference_found_code, time.monotonic() - self.started
+        record = recording.opened(self.session, self.reference_of, id=started.worker)
+        record = references.proven(record, started, proof, found_code, wall_s)
+        references.save(self.folder, self.baseline or self.key, record)
 
     def _opened(self) -> WorkerRecord:
         """The record of a worker that has not started."""
@@ -177,15 +170,14 @@ class CellRun:
             return False
         others = self.reference_of is not None and not self.measures_again
         folder = measured.earlier(self.session, self._done(), others)
-        if folder is None or (worker := recording.newest(folder)) is None:
+        if folder is None:
             return False
-        if len(worker.samples) != self.experiment.budget.samples:
+        worker = recording.repeated(self.record, folder, self.folder)
+        if worker is None or len(worker.samples) != self.experiment.budget.samples:
             return False
         if folder != self.folder:
-            whose = f"{folder.parent.name}/{folder.name}"
-            worker = worker.but(id=self.record.id, repeats=whose)
             measured.take_over(self.folder / saved.MODEL, folder / saved.MODEL)
-        self.record = worker.but(run=self.record.run)
+        self.record = worker
         self._replayed = iter(worker.samples)
         self.clock_s += next(self._replayed).median_s
         self._close("ok", None)
@@ -264,20 +256,4 @@ class CellRun:
         try:
             self._save()
         finally:
-            recording.announce(
-                self.session,
-                WorkerEnded(
-                    at=time.time(),
-                    suite=self.key.suite,
-                    cell=self.key.name,
-                    status=self.record.status,
-                    reason=self.record.reason,
-                    step_s=step_s([self.record]),
-                    effect=self.record.paired_ratio,
-                    tokens_per_step=self.experiment.training.tokens_per_step,
-                    disturbed=any(sample.disturbed for sample in self.record.samples),
-                    wall_s=self.record.wall_s or 0.0,
-                    training_s=self._training_s(),
-                    note=self.record.note,
-                ),
-            )
+            recording.announce(self.session, self.key, self.record, self._training_s())

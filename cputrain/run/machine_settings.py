@@ -9,7 +9,7 @@ from cputrain.machine.controls import wanted
 from cputrain.machine.controls.changes import Changes
 from cputrain.machine.controls.files import ControlError
 from cputrain.record.process import Change
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 
 class MachineSettings:

@@ -15,7 +15,7 @@ from cputrain.record.part import Part, Parts
 from cputrain.record.process import Turn
 from cputrain.run import one_request, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.names import PARAMETERS, SUITE
 
 

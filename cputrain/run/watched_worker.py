@@ -19,7 +19,8 @@ from cputrain.record.part import Part, Parts
 from cputrain.record.parts import FILE, SUITE, PartsRecord
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import one_request, placement, recording
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.parts")

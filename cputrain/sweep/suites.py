@@ -21,7 +21,7 @@ from cputrain.results import ended
 from cputrain.run import compiled, measured
 from cputrain.run.cell import CellRun
 from cputrain.run.conductor.client import Listening
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session
 from cputrain.sweep import (
     asvenv,

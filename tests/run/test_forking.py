@@ -18,8 +18,9 @@ from cputrain.machine import processes
 from cputrain.record.requests import WorkerRequest
 from cputrain.run import forking, placement
 from cputrain.run.beside import Beside
+from cputrain.run.failed import CellFailed
 from cputrain.run.forking import ParentFailed, Parents, forkable
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, warm_up_steps=4, steps=3, samples=2)

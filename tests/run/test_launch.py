@@ -14,7 +14,8 @@ from settled import NO_MODEL, settled
 from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
 from cputrain.run import placement, wire
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 
 QUICK = settled(deadline_s=120)
 PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readline(); "
@@ -63,7 +64,7 @@ def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
     flood = "[os.write(2, b'x' * 65536) for _ in range(2000)]; "
     flooding = worker(flood + "os.write(fd, b'{\"ready\": true}\\n'); input()")
     assert json.loads(flooding.line()) == {"ready": True}
-    assert len(flooding._wire.said) == wire.KEPT
+    assert len(flooding._wire.printed) == wire.KEPT
     flooding.end()
 
 

@@ -21,7 +21,7 @@ from cputrain.record import answers  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import fresh  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
-from cputrain.run.launch import CellFailed  # noqa: E402
+from cputrain.run.failed import CellFailed  # noqa: E402
 
 SMALL = settled(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
 

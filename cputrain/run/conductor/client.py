@@ -18,7 +18,7 @@ from cputrain import environ, paths
 from cputrain.record import files
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.protocol import Busy, Ended, Gone, Started, Taken
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 START_S = 30.0
 LOST = "the conductor, which owns the workers, died; its log is {log}"

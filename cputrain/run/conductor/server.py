@@ -21,8 +21,9 @@ from cputrain.run import family
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.connection import Connection, LeaseEnded, hung_up
 from cputrain.run.conductor.protocol import End, Ended, Finish, Gone, Refer, Start, Started, Take
+from cputrain.run.failed import CellFailed
 from cputrain.run.forking import ParentFailed, Parents
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.launch import Worker
 
 MOST_REFERENCES = 4
 """That are alive together: a suite's, one for each engine, and another suite's to come back to."""

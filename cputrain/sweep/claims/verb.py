@@ -19,7 +19,7 @@ from cputrain.errors import RunError
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import compiled, placement, recording, stacks, suite
 from cputrain.run.conductor.client import Listening
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.claims.processes import Processes

@@ -22,7 +22,7 @@ from cputrain.run.conductor.protocol import (
     Take,
     Taken,
 )
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")

@@ -9,7 +9,8 @@ from settled import settled
 from cputrain.machine import processes
 from cputrain.record.requests import WorkerRequest
 from cputrain.run import launch
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")

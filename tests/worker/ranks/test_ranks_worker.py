@@ -22,7 +22,7 @@ from cputrain.record.cell import CellKey
 from cputrain.record.requests import WorkerRequest
 from cputrain.run import fresh, launch, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.worker.ranks import torchrun
 
 SHAPE = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "batch_size": 2, "grad_accum": 2}
