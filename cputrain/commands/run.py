@@ -8,7 +8,8 @@ from dataclasses import replace
 from cputrain.machine import library_search
 from cputrain.run.session import Session
 from cputrain.sweep import driver
-from cputrain.sweep.suites import FULL_S, QUICK_S, Choice, Sweep
+from cputrain.sweep.selection import FULL_S, QUICK_S, Choice
+from cputrain.sweep.suites import Sweep
 
 
 def main(args: argparse.Namespace) -> int:
