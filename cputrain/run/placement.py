@@ -1,6 +1,6 @@
 """What an experiment's system settings mean on this machine: mask, threads, environment.
 
-Standard library only.
+Standard library and msgspec only.
 """
 
 from __future__ import annotations
