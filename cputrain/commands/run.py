@@ -20,7 +20,7 @@ def main(args: argparse.Namespace) -> int:
         offline=args.offline,
         model_cap_bytes=int(args.model_cap * 1e6),
         allow_machine_changes=args.allow_machine_changes,
-        libraries=library_search.given(args.library),
+        libraries=library_search.from_arguments(args.library),
     )
     choice = Choice(
         regexes=args.bench,

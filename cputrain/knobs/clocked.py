@@ -35,7 +35,7 @@ class Clocked(Knob):
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
         """Where the worker reads back, in a trial on a made tree."""
-        made = environ.given(environ.MACHINE_ROOT)
+        made = environ.value(environ.MACHINE_ROOT)
         changed = made and changes.controls(experiment.system, Files(), placement.cpus)
         return {environ.MACHINE_ROOT: made} if made and changed else {}
 

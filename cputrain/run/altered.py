@@ -59,8 +59,7 @@ class OneSide:
     def end(self) -> Side:
         """What it has to say at its end."""
         finished: Finished = self.worker.finish()
-        seen = finished.evidence
-        place = self.worker.placement
+        evidence, place = finished.evidence, self.worker.placement
         return Side(
             blocks=[sampled.sample.step_s for sampled in self.sampled],
             disturbed=[sampled.sample.disturbed for sampled in self.sampled],
@@ -69,9 +68,9 @@ class OneSide:
                 last=finished.last_loss,
                 steps=finished.so_far.steps_done or finished.trained.steps_asked,
             ),
-            said=seen.get("said", {}),
-            cpus=seen.get("cpus", list(place.cpus)),
-            threads=seen.get("threads", place.threads),
+            said=evidence.get("said", {}),
+            cpus=evidence.get("cpus", list(place.cpus)),
+            threads=evidence.get("threads", place.threads),
         )
 
 
@@ -93,18 +92,18 @@ def run(request: Request, session: Session) -> Altered:
         reason="it was not run to its end",
     )
     where = path(paths.OUTPUT, session.machine, request.name)
-    asked = recording.request(session, where.parent, keeps_model=False)
+    for_all = recording.request(session, where.parent, keeps_model=False)
     with contextlib.ExitStack() as started:
         try:
             for what in (experiment, beside):
                 if (reason := placement.why_not(what)) is not None:
                     raise CellFailed("skipped", reason)
-            sides = {"altered": OneSide(experiment, asked, request.name)}
+            sides = {"altered": OneSide(experiment, for_all, request.name)}
             started.callback(sides["altered"].worker.end)
-            sides["reference"] = OneSide(beside, asked)
+            sides["reference"] = OneSide(beside, for_all)
             started.callback(sides["reference"].worker.end)
             if request.is_fault:
-                sides["plain"] = OneSide(experiment, asked)
+                sides["plain"] = OneSide(experiment, for_all)
                 started.callback(sides["plain"].worker.end)
             order = []
             for number in range(request.blocks):

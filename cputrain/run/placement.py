@@ -98,8 +98,8 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
         env["MKL_DYNAMIC"] = "FALSE"
-    if found := library_search.settled():
-        env[library_search.VARIABLE] = found  # so that the worker means the same files
+    if libraries := library_search.settled():
+        env[library_search.VARIABLE] = libraries  # so that the worker means the same files
     if preload := settings.preload(experiment):
         env["LD_PRELOAD"] = ":".join(preload)
     if placement.ranks:

@@ -39,8 +39,8 @@ FILE = "run.json"
 def has_room(session: Session) -> bool:
     """Whether models of this machine may still be saved; one file under two names counts once."""
     folder = paths.output_folder(session.machine, "full")
-    found = (path.stat() for path in folder.rglob(saved.MODEL))
-    return sum({known.st_ino: known.st_size for known in found}.values()) < MODELS_BYTES
+    models = (path.stat() for path in folder.rglob(saved.MODEL))
+    return sum({model.st_ino: model.st_size for model in models}.values()) < MODELS_BYTES
 
 
 def request(session: Session, folder: Path, keeps_model: bool = True) -> WorkerRequest:

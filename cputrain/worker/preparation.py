@@ -163,14 +163,14 @@ class Preparation:
 
     def in_force(self) -> list[Check]:
         """What can be read back while the worker is warm; raises for what does not hold."""
-        experiment, asked = self.experiment, self.placement.threads
+        experiment, threads = self.experiment, self.placement.threads
         readings = self.engine.readings()  # first, as oneDNN tells of itself but once
         self.evidence = self.engine.evidence(self.feed.first)
         checks = [
             inforce.launch_mask(self.cpus, LAUNCH_MASK),
             inforce.thread_masks(self.cpus),
             *inforce.preloads(settings.preload(experiment)),
-            *specs.of(experiment.runtime.engine).threads(asked, readings),
+            *specs.of(experiment.runtime.engine).threads(threads, readings),
             *settings.checks(experiment, self.placement, readings),
             *executed.checks(experiment, self.evidence),
         ]

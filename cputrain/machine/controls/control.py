@@ -25,12 +25,12 @@ class ControlError(RuntimeError):
 
 def machine_root() -> Path:
     """Where the controls' files are: /, or the made tree that MACHINE_ROOT names."""
-    return Path(environ.given(environ.MACHINE_ROOT) or reading.ROOT).absolute()
+    return Path(environ.value(environ.MACHINE_ROOT) or reading.ROOT).absolute()
 
 
 def is_allowed() -> bool:
     """Whether the user asked for changes of the machine."""
-    return environ.given(environ.ALLOW_MACHINE_CHANGES) == "1"
+    return environ.value(environ.ALLOW_MACHINE_CHANGES) == "1"
 
 
 class Files:

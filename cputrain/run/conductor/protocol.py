@@ -63,7 +63,7 @@ class End(Part, frozen=True, kw_only=True, tag_field="ask", tag="end"):
     worker: str
 
 
-class Started(Part, frozen=True, kw_only=True, tag_field="told", tag="started"):
+class Started(Part, frozen=True, kw_only=True, tag_field="reply", tag="started"):
     """A worker is warm, and stopped.
 
     Attributes:
@@ -81,32 +81,32 @@ class Started(Part, frozen=True, kw_only=True, tag_field="told", tag="started"):
     proof: Finished | None = None
 
 
-class Taken(Part, frozen=True, kw_only=True, tag_field="told", tag="taken"):
+class Taken(Part, frozen=True, kw_only=True, tag_field="reply", tag="taken"):
     """A sample."""
 
     sampled: Sampled
 
 
-class Ended(Part, frozen=True, kw_only=True, tag_field="told", tag="ended"):
+class Ended(Part, frozen=True, kw_only=True, tag_field="reply", tag="ended"):
     """The worker is gone; with its last report where it was to finish."""
 
     finished: Finished | None = None
     left_over: str | None = None
 
 
-class Gone(Part, frozen=True, kw_only=True, tag_field="told", tag="gone"):
+class Gone(Part, frozen=True, kw_only=True, tag_field="reply", tag="gone"):
     """The worker gave no number, and is gone."""
 
     failed: Failed
 
 
-class Busy(Part, frozen=True, kw_only=True, tag_field="told", tag="busy"):
+class Busy(Part, frozen=True, kw_only=True, tag_field="reply", tag="busy"):
     """Nothing can be measured now: one line says why."""
 
     reason: str
 
 
 Ask = Start | Refer | Take | Finish | End
-Told = Started | Taken | Ended | Gone | Busy
+Reply = Started | Taken | Ended | Gone | Busy
 ASK = msgspec.json.Decoder(Ask)
-TOLD = msgspec.json.Decoder(Told)
+REPLY = msgspec.json.Decoder(Reply)

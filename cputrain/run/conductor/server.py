@@ -50,7 +50,7 @@ class Conductor:
         self._lease = lease = Connection(line, self._owner)
         try:
             while (ask := lease.ask()) is not None:
-                lease.tell(self._told(ask))
+                lease.tell(self._reply(ask))
         except (LeaseEnded, ConnectionError):
             pass  # the cell was killed: its worker goes, as at an orderly end
         finally:
@@ -68,7 +68,7 @@ class Conductor:
         self._parents.end()
         family.reap()
 
-    def _told(self, line: bytes) -> protocol.Told:
+    def _reply(self, line: bytes) -> protocol.Reply:
         """What comes of a request; one line says what is wrong, whatever it is."""
         try:
             ask = protocol.ASK.decode(line)
@@ -86,7 +86,7 @@ class Conductor:
             traceback.print_exc()  # to the conductor's log
             return self._failed(ask, "failed", f"in the conductor: {type(error).__name__}: {error}")
 
-    def _do(self, ask: protocol.Ask) -> protocol.Told:
+    def _do(self, ask: protocol.Ask) -> protocol.Reply:
         match ask:
             case Start():
                 self._take_up(ask.run)

@@ -176,8 +176,8 @@ class Claims:
         summary = exporting.export()
         judged = self._judged()
         wanted = {claim.id for claim in self.claims}
-        told = [verdict for verdict in judged.verdicts if verdict.id in wanted]
-        self.shown.verdicts(told)
+        verdicts = [verdict for verdict in judged.verdicts if verdict.id in wanted]
+        self.shown.verdicts(verdicts)
         for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
         if self.left_out:

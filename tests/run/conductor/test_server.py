@@ -133,7 +133,7 @@ def test_what_it_cannot_read_is_a_line(run, words):
         line.connect(run.path)
         line.sendall(words + b"\n")
         told = json.loads(line.makefile("rb").readline())
-    assert told["told"] == "gone"
+    assert told["reply"] == "gone"
     assert told["failed"]["reason"].startswith("the conductor cannot read what it is asked: ")
 
 
