@@ -10,22 +10,31 @@ from cputrain.record.process import Placement
 from cputrain.record.requests import WorkerRequest as WorkerRequest
 
 
-class Start(Part, frozen=True, kw_only=True, tag_field="ask", tag="start"):
-    """Start a worker of the cell.
+class NewWorker(Part, frozen=True, kw_only=True):
+    """What a worker is started with.
 
     Attributes:
         run: the asv call: workers of another one are not gone on with.
-        compiled: folder for compiled code; `keep` leaves it for a later worker.
+        compiled: folder for compiled code.
     """
 
     run: str
     experiment: Parts
     request: WorkerRequest
     compiled: str | None = None
+
+
+class Start(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="start"):
+    """Start a worker of the cell.
+
+    Attributes:
+        keep: leave `compiled` for a later worker.
+    """
+
     keep: bool = False
 
 
-class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
+class Refer(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
     """Have a reference: the live one of this run and experiment, or a new one, proven to train.
 
     Attributes:
@@ -33,10 +42,6 @@ class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
             forked: the two sides of a pair start alike.
     """
 
-    run: str
-    experiment: Parts
-    request: WorkerRequest
-    compiled: str | None = None
     fresh: bool = False
 
 
