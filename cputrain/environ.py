@@ -57,6 +57,6 @@ MATMUL_LIBRARY = "CPUTRAIN_MATMUL_LIBRARY"
 """The library that multiplies matrices for engines that load it by hand."""
 
 
-def given(name: str) -> str | None:
+def value(name: str) -> str | None:
     """What a variable says; None where it is absent or empty."""
     return os.environ.get(name) or None

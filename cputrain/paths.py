@@ -11,10 +11,10 @@ from cputrain import environ
 PROJECT = Path(__file__).resolve().parent.parent
 """The clone that this code is in."""
 
-ROOT = Path(environ.given(environ.ROOT) or PROJECT)
+ROOT = Path(environ.value(environ.ROOT) or PROJECT)
 """Where data, results and models go; those of a trial run go elsewhere."""
 
-BENCHMARKS = Path(environ.given(environ.BENCHMARKS) or PROJECT / "benchmarks")
+BENCHMARKS = Path(environ.value(environ.BENCHMARKS) or PROJECT / "benchmarks")
 """The suites; a trial run may have others, in a folder of that name."""
 
 DATA = ROOT / "data"

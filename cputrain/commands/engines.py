@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import secrets
-from dataclasses import replace
 
-from cputrain.run.session import Session
+from cputrain.commands.sessions import without_models
 from cputrain.sweep import driver
 from cputrain.sweep.side_by_side.verb import SideBySide
 
@@ -16,13 +15,7 @@ MOST_SEEDS = 10**6
 
 def main(args: argparse.Namespace) -> int:
     """Measure, write and print the table; 1 where some cell failed."""
-    session = replace(
-        Session.from_env(),
-        mode="quick" if args.quick else "full",
-        offline=args.offline,
-        model_cap_bytes=0,  # the suites keep the models of the same experiments
-        allow_machine_changes=False,
-    )
+    session = without_models(args.offline, mode="quick" if args.quick else "full")
     rounds = args.rounds or (1 if args.quick else ROUNDS)
     seed = secrets.randbelow(MOST_SEEDS) if args.seed is None else args.seed
     return driver.drive(SideBySide(rounds, seed, args.inductor), session)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 
+from cputrain.commands.sessions import without_models
 from cputrain.engines import parts, specs
 from cputrain.errors import UsageError
-from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.parts.verb import Parts
 
@@ -22,11 +21,5 @@ def main(args: argparse.Namespace) -> int:
     for name in args.engine:
         if name not in able:
             raise UsageError(f"--engine {name}: {', '.join(able)} tell the parts of their step")
-    session = replace(
-        Session.from_env(),
-        mode="full",
-        offline=args.offline,
-        model_cap_bytes=0,
-        allow_machine_changes=False,
-    )
+    session = without_models(args.offline)
     return driver.drive(Parts(args.engine), session)

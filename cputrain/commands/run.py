@@ -8,7 +8,8 @@ from dataclasses import replace
 from cputrain.machine import library_search
 from cputrain.run.session import Session
 from cputrain.sweep import driver
-from cputrain.sweep.suites import FULL_S, QUICK_S, Choice, Sweep
+from cputrain.sweep.selection import FULL_S, QUICK_S, Choice
+from cputrain.sweep.suites import Sweep
 
 
 def main(args: argparse.Namespace) -> int:
@@ -19,7 +20,7 @@ def main(args: argparse.Namespace) -> int:
         offline=args.offline,
         model_cap_bytes=int(args.model_cap * 1e6),
         allow_machine_changes=args.allow_machine_changes,
-        libraries=library_search.given(args.library),
+        libraries=library_search.from_arguments(args.library),
     )
     choice = Choice(
         regexes=args.bench,

@@ -148,10 +148,10 @@ def build(experiment: Experiment, weights: Weights) -> Engine:
     return engine
 
 
-def check_weights(expected: Mapping[str, tuple[int, ...]], given: Weights) -> None:
+def check_weights(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> None:
     """Raise EngineError unless `given` has exactly the expected names and shapes."""
-    for name in expected.keys() | given.keys():
-        shape = tuple(given[name].shape) if name in given else "nothing"
+    for name in expected.keys() | weights.keys():
+        shape = tuple(weights[name].shape) if name in weights else "nothing"
         if expected.get(name, "nothing") != shape:
             raise EngineError(
                 f"weight {name}: {shape} given, {expected.get(name, 'nothing')} expected"

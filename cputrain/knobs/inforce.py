@@ -70,7 +70,7 @@ def busy_threads(
     """Threads that used CPU time over a sample, and not one in a hundred of the busiest's only.
 
     Args:
-        asked: compute threads of the worker.
+        expected: compute threads of the worker.
         before, after: nanoseconds of CPU time by thread id.
         exactly: the count is what the experiment sets, so all of them have to have worked;
             otherwise a model too small to share out may leave some idle.

@@ -110,8 +110,8 @@ def in_force(level: str, reports: dict[str, Any]) -> list[Check]:
     A library that does not say what it uses passes, and its check tells that it is silent.
 
     Args:
-        said: by library: `aten`, `onednn`, `ipex`, `mkl` and `mkl_mode` (a text, None for silent),
-            `openblas` (of each), `numpy` (the features that it found and may use).
+        reports: by library: `aten`, `onednn`, `ipex`, `mkl` and `mkl_mode` (a text, None for
+            silent), `openblas` (of each), `numpy` (the features that it found and may use).
     """
     from cputrain.knobs.inforce import Check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cputrain.machine.mask import Placement as Placement
+from cputrain.record.process import Placement as Placement
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment

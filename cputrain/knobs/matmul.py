@@ -53,7 +53,7 @@ class Matmul(Knob):
         backend, blas = experiment.runtime.matmul_backend, readings.get("blas") or {}
         if backend == "default":
             return []
-        path = same("library of matrix products", given(), blas.get("path"))
+        path = same("library of matrix products", library_path(), blas.get("path"))
         return [path, *self.checks_of_threads(backend, readings)]
 
     def checks_of_threads(self, backend: str, readings: dict[str, Any]) -> list[Check]:
@@ -64,7 +64,7 @@ class Matmul(Knob):
         return [same("MKL's threading layer", "gnu", blas.get("threading"))]
 
 
-def given() -> str:
+def library_path() -> str:
     """The real path of the library that this process was given; empty without."""
     return os.path.realpath(os.environ.get(VARIABLE, ""))
 

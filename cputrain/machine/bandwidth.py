@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cputrain.machine import memory, reading
+from cputrain.machine.fastest import fastest_s
 
 FIELD = "bandwidth_bytes_per_s"
 """The field of machine.json that has it by number of threads."""
@@ -93,13 +94,7 @@ def best_bandwidth(
         clock: seconds.
     """
     end = clock() + seconds
-    run = triad(size)
-    fastest, readings = float("inf"), 0
-    while readings < FEWEST or clock() < end:
-        start = clock()
-        run()
-        fastest, readings = min(fastest, clock() - start), readings + 1
-    return 3 * size / fastest
+    return 3 * size / fastest_s(triad(size), FEWEST, end, clock)
 
 
 def torch_triad(size: int) -> Callable[[], object]:

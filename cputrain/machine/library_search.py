@@ -85,7 +85,7 @@ def prefixes() -> tuple[Path, ...]:
     return tuple(python.parent.parent for python in newest)
 
 
-def given(words: Sequence[str]) -> str:
+def from_arguments(words: Sequence[str]) -> str:
     """The value of `VARIABLE` for these NAME=PATH, which go before what it has already.
 
     Raises:

@@ -44,7 +44,7 @@ def hold(path: Path | None = None) -> Held:
         UsageError: another sweep is running, and the message says which process that is; or
             `path` cannot be opened.
     """
-    path = path or Path(environ.given(environ.LOCK) or PATH)
+    path = path or Path(environ.value(environ.LOCK) or PATH)
     while True:
         handle = _opened(path)
         try:

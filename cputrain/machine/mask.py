@@ -1,48 +1,14 @@
-"""Which CPUs and how many threads the system part of an experiment means on this machine.
-
-Standard library only.
-"""
+"""Which CPUs and how many threads the system part of an experiment means on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from cputrain.experiment.system import System
 from cputrain.machine.topology import Cpu, Topology, TopologyError, read_topology
+from cputrain.record.process import Placement
 
 Core = tuple[Cpu, ...]
-
-
-@dataclass(frozen=True)
-class Placement:
-    """CPUs and threads of an experiment, settled for this machine.
-
-    Attributes:
-        cpus: the affinity mask, ascending.
-        physical_cores: cores that it covers.
-        threads: threads that compute, of all processes.
-        omp_threads: threads that OpenMP is told in each process; torch may be told others later.
-        ranks: the mask of each of the processes that train together; empty where there is one
-            process without torchrun.
-    """
-
-    cpus: tuple[int, ...]
-    physical_cores: int
-    threads: int
-    omp_threads: int
-    ranks: tuple[tuple[int, ...], ...] = ()
-
-    def of_rank(self, rank: int) -> Placement:
-        """One process's share, as its own placement."""
-        count = len(self.ranks)
-        return replace(
-            self,
-            cpus=tuple(self.ranks[rank]),
-            physical_cores=self.physical_cores // count,
-            threads=self.threads // count,
-            ranks=(),
-        )
 
 
 def place(system: System) -> Placement:

@@ -6,6 +6,8 @@ import itertools
 import time
 from collections.abc import Callable
 
+from cputrain.machine.fastest import fastest_s
+
 SIZES = (256, 512, 768, 1024, 1536, 2048, 3072, 4096)
 """Rows of the square matrices: the best size differs from machine to machine."""
 
@@ -46,12 +48,7 @@ def best_rate(
         if FEWEST * expected > left:
             break
         slot_end = clock() + left / (len(sizes) - i)
-        run = product(n)
-        fastest, readings = float("inf"), 0
-        while readings < FEWEST or clock() < slot_end:
-            start = clock()
-            run()
-            fastest, readings = min(fastest, clock() - start), readings + 1
+        fastest = fastest_s(product(n), FEWEST, slot_end, clock)
         best = max(best, 2 * n**3 / fastest)
         expected = fastest * (sizes[min(i + 1, len(sizes) - 1)] / n) ** 3
     return best

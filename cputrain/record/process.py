@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import field
+from msgspec import field, structs
 
 from cputrain.record.part import Count, Number, Part, Readings
 
 
-class Placement(Part, frozen=True, kw_only=True):
-    """CPUs and threads: see `machine.mask.Placement`."""
+class Placement(Part, frozen=True):
+    """CPUs and threads of an experiment, settled for this machine (`machine.mask`).
 
-    cpus: list[Count]
+    Attributes:
+        cpus: the affinity mask, ascending.
+        physical_cores: cores that it covers.
+        threads: threads that compute, of all processes.
+        omp_threads: threads that OpenMP is told in each process; torch may be told others later.
+        ranks: the mask of each of the processes that train together; empty where there is one
+            process without torchrun.
+    """
+
+    cpus: tuple[Count, ...]
     physical_cores: Count
     threads: Count
     omp_threads: Count
-    ranks: list[list[Count]] = field(default_factory=list)
+    ranks: tuple[tuple[Count, ...], ...] = ()
+
+    def of_rank(self, rank: int) -> Placement:
+        """One process's share, as its own placement."""
+        count = len(self.ranks)
+        return structs.replace(
+            self,
+            cpus=self.ranks[rank],
+            physical_cores=self.physical_cores // count,
+            threads=self.threads // count,
+            ranks=(),
+        )
 
 
 class State(Readings, frozen=True, kw_only=True):

@@ -9,21 +9,20 @@ from __future__ import annotations
 import contextlib
 import datetime
 import sys
-from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.record import files
 from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.answers import Finished, Ready, Sampled
 from cputrain.record.part import Count, Part, Parts
-from cputrain.run import placement, recording
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.record.requests import WorkerRequest
+from cputrain.run import one_request, placement, recording
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 
@@ -47,7 +46,7 @@ class Request(Part, frozen=True, kw_only=True):
 class OneSide:
     """A worker, and what it has answered so far."""
 
-    def __init__(self, experiment: Experiment, request: dict[str, Any], name: str = "") -> None:
+    def __init__(self, experiment: Experiment, request: WorkerRequest, name: str = "") -> None:
         words = (sys.executable, "-P", "-m", "cputrain.worker.altered", name)
         self.worker = Worker(experiment, request, command=words if name else (), in_turns=True)
         self.ready: Ready = self.worker.ready()
@@ -60,8 +59,7 @@ class OneSide:
     def end(self) -> Side:
         """What it has to say at its end."""
         finished: Finished = self.worker.finish()
-        seen = finished.evidence
-        place = self.worker.placement
+        evidence, place = finished.evidence, self.worker.placement
         return Side(
             blocks=[sampled.sample.step_s for sampled in self.sampled],
             disturbed=[sampled.sample.disturbed for sampled in self.sampled],
@@ -70,9 +68,9 @@ class OneSide:
                 last=finished.last_loss,
                 steps=finished.so_far.steps_done or finished.trained.steps_asked,
             ),
-            said=seen.get("said", {}),
-            cpus=seen.get("cpus", list(place.cpus)),
-            threads=seen.get("threads", place.threads),
+            said=evidence.get("said", {}),
+            cpus=evidence.get("cpus", list(place.cpus)),
+            threads=evidence.get("threads", place.threads),
         )
 
 
@@ -94,18 +92,18 @@ def run(request: Request, session: Session) -> Altered:
         reason="it was not run to its end",
     )
     where = path(paths.OUTPUT, session.machine, request.name)
-    told = msgspec.to_builtins(recording.request(session, where.parent, keeps_model=False))
+    for_all = recording.request(session, where.parent, keeps_model=False)
     with contextlib.ExitStack() as started:
         try:
             for what in (experiment, beside):
                 if (reason := placement.why_not(what)) is not None:
                     raise CellFailed("skipped", reason)
-            sides = {"altered": OneSide(experiment, told, request.name)}
+            sides = {"altered": OneSide(experiment, for_all, request.name)}
             started.callback(sides["altered"].worker.end)
-            sides["reference"] = OneSide(beside, told)
+            sides["reference"] = OneSide(beside, for_all)
             started.callback(sides["reference"].worker.end)
             if request.is_fault:
-                sides["plain"] = OneSide(experiment, told)
+                sides["plain"] = OneSide(experiment, for_all)
                 started.callback(sides["plain"].worker.end)
             order = []
             for number in range(request.blocks):
@@ -123,8 +121,7 @@ def run(request: Request, session: Session) -> Altered:
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request), Session.from_env())
+    run(one_request.read(Request), Session.from_env())
     return 0
 
 

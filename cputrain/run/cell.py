@@ -9,26 +9,21 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from cputrain import paths
-from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Finished
 from cputrain.record.cell import CellKey
-from cputrain.record.events import WorkerEnded
 from cputrain.record.files import RecordError
-from cputrain.record.part import Status
 from cputrain.record.process import Turn
 from cputrain.record.sample import Pair, Sample
-from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.run import measured, recording
+from cputrain.run import measured, recording, references
 from cputrain.run.beside import Beside
 from cputrain.run.conductor.protocol import Started
-from cputrain.run.launch import CellFailed
-from cputrain.run.machine_settings import MachineSettings
-from cputrain.run.session import Session
+from cputrain.run.failed import CellFailed
+from cputrain.run.recorded_cell import RecordedCell
 from cputrain.worker import blocks, saved
 
 
-class CellRun:
+class CellRun(RecordedCell):
     """Runs the samples of one cell and keeps what they left.
 
     Args:
@@ -42,7 +37,6 @@ class CellRun:
 
     Attributes:
         clock_s: grows by the median step time of each sample.
-        record: of the present worker: "unproven" until its training gates have passed.
     """
 
     def __init__(
@@ -55,21 +49,13 @@ class CellRun:
         baseline: CellKey | None = None,
         measures_again: bool = False,
     ) -> None:
-        self.key, self.experiment, self.turn = key, specs.settle(experiment), turn
-        self.session = Session.from_env()
+        super().__init__(key, experiment, turn, reference)
         self.clock_s = 0.0
-        steady = self.experiment.runtime.jit_state == "steady"
-        self.reference_of = specs.settle(reference) if reference is not None and steady else None
-        self.no_reference = "a first step is timed" if not steady else "the suite has no baseline"
         self.beside = Beside(self.session, self.experiment, self.reference_of)
         self.measures_again, self.baseline = measures_again, baseline
         self._replayed: Iterator[Sample] | None = None
-        self._reference_s, self._keeps_model = 0.0, True
-        self.machine = MachineSettings(self.experiment)
-        suites = paths.output_folder(self.session.machine, self.session.mode)
-        self.folder = suites / key.suite / key.name
+        self._keeps_model = True
         self.start = self.folder.with_name(paths.cell_name(start or key.values)) / saved.MODEL
-        self.record = self._opened()
 
     def why_no_start(self) -> str | None:
         """Why the saved model that this cell starts from is not there; None where it is."""
@@ -86,8 +72,9 @@ class CellRun:
             counts = reference.ready.counts
             self.record = self.record.but(reference=reference.worker, reference_counts=counts)
             if reference.proof is not None:
-                self._record_reference(reference, reference.proof)
-        self._set_machine()
+                self.reference_s = reference.proof.so_far.training_s
+                self._save_reference(reference, reference.proof)
+        self.set_machine()
         self._keeps_model = self.key.is_baseline or recording.has_room(self.session)
         request = recording.request(self.session, self.folder, self._keeps_model)
         if self.experiment.training.fine_tuning != "scratch":
@@ -96,44 +83,12 @@ class CellRun:
         self.record = self.record.with_ready(started.ready, started.placement)
         self.record = self.record.but(forked=started.forked, found_code=self.beside.found_code)
 
-    def _record_reference(self, reference: Started, proof: Finished) -> None:
+    def _save_reference(self, started: Started, proof: Finished) -> None:
         assert self.reference_of is not None
-        self._reference_s = proof.so_far.training_s
-        record = recording.opened(self.session, self.reference_of, id=reference.worker)
-        record = record.with_ready(reference.ready, reference.placement).with_proof(proof)
-        record = record.but(
-            status="ok",
-            forked=reference.forked,
-            found_code=self.beside.reference_found_code,
-            reference=reference.worker,
-            wall_s=time.monotonic() - self.started,
-        )
-        recording.save_reference(self.folder, self.baseline or self.key, record)
-
-    def _opened(self) -> WorkerRecord:
-        """The record of a worker that has not started."""
-        self.started = time.monotonic()
-        record = recording.opened(self.session, self.experiment, turn=self.turn)
-        if self.reference_of is None:
-            return record.but(reasons={"reference": self.no_reference})
-        return record
-
-    def refuse_if(self, reason: str | None) -> None:
-        """Record that this machine cannot run the cell, and tell asv by NotImplementedError."""
-        if reason is not None:
-            self._close("skipped", reason)
-            raise NotImplementedError(reason)
-
-    def leave_if(self, reason: str | None) -> None:
-        """As `refuse_if`, for what another environment runs: what that one has left stays."""
-        if reason is not None:
-            if not (self.folder / recording.FILE).exists():
-                self.refuse_if(reason)
-            raise NotImplementedError(reason)
-
-    def died(self, reason: str) -> None:
-        """Record that the process of this cell died before it could say anything."""
-        self._close("failed", reason)
+        found_code, wall_s = self.beside.reference_found_code, time.monotonic() - self.started
+        record = recording.opened(self.session, self.reference_of, id=started.worker)
+        record = references.proven(record, started, proof, found_code, wall_s)
+        references.save(self.folder, self.baseline or self.key, record)
 
     def sample(self) -> None:
         """Take one sample, in a fresh worker where there is none; its step time joins the clock.
@@ -149,7 +104,7 @@ class CellRun:
                 return
             if self.beside.worker is None:
                 if self.record.samples:
-                    self.record = self._opened()  # asv asked for more samples than the budget has
+                    self.record = self.opened()  # asv asked for more samples than the budget has
                 elif self._take_over():
                     return
                 self._start()
@@ -177,18 +132,17 @@ class CellRun:
             return False
         others = self.reference_of is not None and not self.measures_again
         folder = measured.earlier(self.session, self._done(), others)
-        if folder is None or (worker := recording.newest(folder)) is None:
+        if folder is None:
             return False
-        if len(worker.samples) != self.experiment.budget.samples:
+        worker = recording.repeated(self.record, folder, self.folder)
+        if worker is None or len(worker.samples) != self.experiment.budget.samples:
             return False
         if folder != self.folder:
-            whose = f"{folder.parent.name}/{folder.name}"
-            worker = worker.but(id=self.record.id, repeats=whose)
             measured.take_over(self.folder / saved.MODEL, folder / saved.MODEL)
-        self.record = worker.but(run=self.record.run)
-        self._replayed = iter(worker.samples)
+        self.record = worker
+        self.measures, self._replayed = False, iter(worker.samples)
         self.clock_s += next(self._replayed).median_s
-        self._close("ok", None)
+        self.close("ok", None)
         return True
 
     def _done(self) -> measured.Done:
@@ -196,14 +150,8 @@ class CellRun:
         beside = "" if self.reference_of is None else self.reference_of.identity
         return self.experiment.identity, beside, str(self.folder)
 
-    def _set_machine(self) -> None:
-        try:
-            self.machine.set()
-        finally:
-            self.record = self.record.but(machine_changes=self.machine.record)
-
     def _own_block(self) -> None:
-        self._set_machine()
+        self.set_machine()
         sampled = self.beside.block("cell")
         self.record = self.record.with_sample(sampled)
         self.clock_s += sampled.sample.median_s
@@ -214,14 +162,14 @@ class CellRun:
             return
         with self._failing():
             if len(self.record.samples) < self.experiment.budget.samples:
-                self._save()
+                self.save()
                 return
             finished, left_over = self.beside.finish()
             self.record = self.record.with_proof(finished).but(left_over=left_over)
             if not self._keeps_model:
                 self.record = self.record.but(note=recording.NO_ROOM)
             self.machine.require()
-            self._close("ok", None)
+            self.close("ok", None)
             if self.turn is None:
                 measured.note(self.session, self._done())
 
@@ -231,53 +179,9 @@ class CellRun:
             yield
         except CellFailed as failure:
             self.beside.end()
-            self._close(failure.status, failure.reason)
+            self.close(failure.status, failure.reason)
             raise
         except (OSError, RecordError) as error:  # no worker could be started, no record written
             self.beside.end()
-            self._close("failed", str(error))
+            self.close("failed", str(error))
             raise
-
-    def _training_s(self) -> float:
-        """Seconds in which this cell had one of its workers train."""
-        if self._replayed is not None:
-            return 0.0
-        beside_s = sum(sum(pair.reference.step_s) for pair in self.record.pairs)
-        return (self.record.training_s or 0.0) + beside_s + self._reference_s
-
-    def _note_wall(self) -> None:
-        if self._replayed is None:  # else it is that of the worker that ran
-            self.record = self.record.but(wall_s=time.monotonic() - self.started)
-
-    def _save(self) -> None:
-        self._note_wall()
-        recording.save(self.folder, self.key, self.record)
-
-    def _close(self, status: Status, reason: str | None) -> None:
-        """Put the machine back, write the record for the last time, say so to whoever follows."""
-        if (left := self.machine.put_back()) is not None:
-            status, reason = "failed", f"{reason}; {left}" if reason else left
-        self._note_wall()
-        self.record = self.record.but(status=status, reason=reason)
-        if self.machine.record:
-            self.record = self.record.but(machine_changes=self.machine.record)
-        try:
-            self._save()
-        finally:
-            recording.announce(
-                self.session,
-                WorkerEnded(
-                    at=time.time(),
-                    suite=self.key.suite,
-                    cell=self.key.name,
-                    status=self.record.status,
-                    reason=self.record.reason,
-                    step_s=step_s([self.record]),
-                    effect=self.record.paired_ratio,
-                    tokens_per_step=self.experiment.training.tokens_per_step,
-                    disturbed=any(sample.disturbed for sample in self.record.samples),
-                    wall_s=self.record.wall_s or 0.0,
-                    training_s=self._training_s(),
-                    note=self.record.note,
-                ),
-            )

@@ -16,8 +16,8 @@ from pathlib import Path
 from cputrain import environ, paths
 from cputrain.engines import settings
 from cputrain.experiment import Experiment
-from cputrain.machine.mask import Placement
 from cputrain.machine.parent import dies_with_parent
+from cputrain.record.process import Placement
 from cputrain.run.placement import COMPILED, environment
 from cputrain.worker.ranks import torchrun
 

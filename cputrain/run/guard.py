@@ -27,7 +27,7 @@ PAUSE_S = 0.01
 LOOKS = 2
 
 _process: subprocess.Popen[bytes] | None = None
-_told: dict[int, tuple[int, str]] = {}
+_watched: dict[int, tuple[int, str]] = {}
 
 
 def tell(started: Mapping[int, int], mark: str) -> None:
@@ -39,13 +39,13 @@ def tell(started: Mapping[int, int], mark: str) -> None:
     """
     global _process
     new = {pid: (since, mark) for pid, since in started.items()}
-    _told.update(new)
+    _watched.update(new)
     if _process is not None and _say(_process, new):
         return
-    for pid in [pid for pid, (since, _) in _told.items() if processes.started(pid) != since]:
-        del _told[pid]
+    for pid in [pid for pid, (since, _) in _watched.items() if processes.started(pid) != since]:
+        del _watched[pid]
     _process = _start()
-    _say(_process, _told)
+    _say(_process, _watched)
 
 
 def end() -> None:
@@ -56,7 +56,7 @@ def end() -> None:
         _process.stdin.close()
         _process.wait()
     _process = None
-    _told.clear()
+    _watched.clear()
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -76,11 +76,11 @@ def _start() -> subprocess.Popen[bytes]:
     return process
 
 
-def _say(process: subprocess.Popen[bytes], told: Mapping[int, tuple[int, str]]) -> bool:
+def _say(process: subprocess.Popen[bytes], watched: Mapping[int, tuple[int, str]]) -> bool:
     """Tell the guard; whether it lives. A line is written whole or not at all."""
     assert process.stdin is not None
     try:
-        for pid, (since, mark) in told.items():
+        for pid, (since, mark) in watched.items():
             process.stdin.write(f"{pid} {since} {mark}\n".encode())
     except BrokenPipeError:
         process.stdin.close()
@@ -89,30 +89,30 @@ def _say(process: subprocess.Popen[bytes], told: Mapping[int, tuple[int, str]]) 
     return True
 
 
-def kill(told: dict[int, int], marks: Iterable[str]) -> None:
+def kill(started: dict[int, int], marks: Iterable[str]) -> None:
     """Kill these processes, their descendants, and what has one of the marks, until all are gone.
 
     Args:
-        told: when each process started.
+        started: when each process started.
         marks: NAME=value of environments.
     """
     end, quiet = time.monotonic() + PATIENCE_S, 0
     while quiet < LOOKS and time.monotonic() < end:
         children = processes.parentage()
-        waiting = [pid for pid, since in told.items() if processes.started(pid) == since]
+        waiting = [pid for pid, since in started.items() if processes.started(pid) == since]
         for mark in marks:
             waiting += processes.marked(*mark.split("=", 1))
-        found: dict[int, int] = {}
+        tree: dict[int, int] = {}
         while waiting:
             pid = waiting.pop()
-            if pid not in found and (since := processes.started(pid)) is not None:
-                found[pid] = since
+            if pid not in tree and (since := processes.started(pid)) is not None:
+                tree[pid] = since
                 waiting += children(pid)
-        told |= found  # they are known even where what they descend from is gone
-        living = [pid for pid in found if processes.lives(pid)]
+        started |= tree  # they are known even where what they descend from is gone
+        living = [pid for pid in tree if processes.lives(pid)]
         quiet = 0 if living else quiet + 1
         for pid in living:
-            processes.send(pid, found[pid], signal.SIGKILL)
+            processes.send(pid, tree[pid], signal.SIGKILL)
         time.sleep(PAUSE_S)
 
 
@@ -122,13 +122,13 @@ def main() -> int:
         signal.signal(number, signal.SIG_IGN)
     os.write(1, b"r")
     os.close(1)
-    told: dict[int, int] = {}
+    started: dict[int, int] = {}
     marks: set[str] = set()
     for line in sys.stdin:
         pid, since, mark = line.rstrip("\n").split(" ", 2)
-        told[int(pid)] = int(since)
+        started[int(pid)] = int(since)
         marks.add(mark)
-    kill(told, marks)
+    kill(started, marks)
     return 0
 
 

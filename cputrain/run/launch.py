@@ -1,54 +1,47 @@
 """Start a worker for one experiment, talk to it, and end it and whatever it started.
 
 It is a fresh interpreter (see `fresh`), or a parent that has imported the engine forks it (see
-`forking`); its settings are applied before. The worker gets neither the caller's stdout nor its
-stderr, dies with it, and may run for a limited time: between its turns, where it is stopped, the
-clock of its deadline stands still.
+`forking`); `starting` decides. Its settings are applied before. The worker gets neither the
+caller's stdout nor its stderr, dies with it, and may run for a limited time: between its turns,
+where it is stopped, the clock of its deadline stands still.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import json
-import os
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
+from msgspec import structs
 
 from cputrain import environ
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
-from cputrain.record import answers
+from cputrain.record import answers, requests
 from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled, Watched
-from cputrain.record.part import Failure
-from cputrain.run import fresh
+from cputrain.record.requests import (
+    Command,
+    FinishCommand,
+    JobRequest,
+    ProveCommand,
+    SampleCommand,
+    WorkerRequest,
+)
+from cputrain.run import failed, starting
+from cputrain.run.failed import CellFailed
 from cputrain.run.family import Family, WillNotStop, adopt_orphans
-from cputrain.run.forking import Parents, Process, forkable
+from cputrain.run.forking import Parents
 from cputrain.run.placement import place
-from cputrain.run.wire import Wire
-from cputrain.worker.ranks import torchrun
 
-MARK = environ.WORKER
 PATIENCE_S = 0.25
 
 A = TypeVar("A", Ready, Sampled, Watched, Finished)
-
-
-class CellFailed(Exception):
-    """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
-
-    def __init__(self, status: Failure, reason: str) -> None:
-        super().__init__(f"{status}: {reason}")
-        self.status: Failure = status
-        self.reason = reason
 
 
 class Worker:
@@ -61,7 +54,7 @@ class Worker:
 
     Args:
         experiment: what it is to run.
-        request: what else the worker is told (see `cputrain.worker.job`).
+        request: what else the worker is told.
         command: what to start instead of the worker, or of each rank where there are several,
             for tests of bad ones; the number of the descriptor to answer on is appended.
         compiled: folder for compiled code, removed when the worker ends; None makes a new one.
@@ -76,7 +69,7 @@ class Worker:
     def __init__(
         self,
         experiment: Experiment,
-        request: dict[str, Any],
+        request: WorkerRequest,
         command: Sequence[str] = (),
         compiled: Path | None = None,
         keep: bool = False,
@@ -93,35 +86,19 @@ class Worker:
         self._stops = in_turns and not self.placement.ranks
         self._looks = True
         self._oom_kills = processes.oom_kills()
-        self._compiled: Path | None = None
         self._turn_since = time.monotonic()
         adopt_orphans()
-        reading, writing = os.pipe()
-        try:
-            forking = parents is not None and not command and forkable(experiment, self.placement)
-            self.forked = forking
-            if parents is not None and forking:
-                forked, mark = parents.fork(experiment, self.placement, writing)
-                self.process: Process = forked
-            else:
-                started = fresh.start(experiment, self.placement, writing, command, compiled)
-                self.process, mark = started.process, started.mark
-                self._compiled = None if keep else started.compiled
-        except BaseException:
-            os.close(reading)
-            raise
-        finally:
-            os.close(writing)
-        self.family = Family(self.process.pid, f"{MARK}={mark}")
-        assert self.process.stdout is not None
-        self._wire = Wire(os.fdopen(reading, "rb", buffering=0), self.process.stdout)
+        started = starting.start(experiment, self.placement, command, compiled, parents)
+        self.process, self.forked, self._wire = started.process, started.forked, started.wire
+        self._compiled = None if keep else started.compiled
+        self.family = Family(self.process.pid, f"{environ.WORKER}={started.mark}")
         self._send(
-            {
-                **request,
-                "experiment": experiment.to_json(),
-                "placement": dataclasses.asdict(self.placement),
-                "launched": time.monotonic(),
-            }
+            JobRequest(
+                **structs.asdict(request),
+                experiment=experiment.to_json(),
+                placement=self.placement,
+                launched=time.monotonic(),
+            )
         )
 
     def ready(self) -> Ready:
@@ -145,18 +122,18 @@ class Worker:
         self.phase = "training"
         self._looks = False  # who is there it has started before, and nobody shall take its CPU
         try:
-            return self._ask({"do": "sample", "beside": beside}, Sampled)
+            return self._ask(SampleCommand(beside=beside), Sampled)
         finally:
             self._looks = True
 
     def watch(self) -> Watched:
         """Have a worker of `cputrain.worker.parts` take its steps. Raises CellFailed."""
         self.phase = "training, watched part by part"
-        return self._ask({"do": "sample"}, Watched)
+        return self._ask(SampleCommand(), Watched)
 
     def prove(self) -> Finished:
         """Have the worker prove so far that it trained, and live on. Raises CellFailed."""
-        return self._ask({"do": "prove"}, Finished)
+        return self._ask(ProveCommand(), Finished)
 
     def renew(self) -> None:
         """Give it the time of its deadline again: another cell is measured beside it."""
@@ -164,7 +141,7 @@ class Worker:
 
     def finish(self) -> Finished:
         """Have the worker save its model and end; its last report. Raises CellFailed."""
-        report = self._ask({"do": "finish"}, Finished, last=True)
+        report = self._ask(FinishCommand(), Finished, last=True)
         try:
             self.process.wait(timeout=max(0.0, min(10.0, self._left_s)))
         except subprocess.TimeoutExpired:
@@ -172,9 +149,9 @@ class Worker:
         self.end()
         return report
 
-    def _ask(self, words: Mapping[str, Any], kind: type[A], last: bool = False) -> A:
+    def _ask(self, command: Command, kind: type[A], last: bool = False) -> A:
         with self._turn(last=last):
-            self._send(words)
+            self._send(command)
             return self._answer(kind)
 
     @contextlib.contextmanager
@@ -205,10 +182,10 @@ class Worker:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
-    def _send(self, message: Mapping[str, Any]) -> None:
+    def _send(self, message: JobRequest | Command) -> None:
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.write(requests.encode(message))
             self.process.stdin.flush()
         except BrokenPipeError:
             return  # it died: the next answer says how
@@ -242,28 +219,14 @@ class Worker:
             self._wire.read(0.0 if died else PATIENCE_S)
             if died and not self._wire.has_line:
                 self.end()
-                raise self._death()
+                ranks = bool(self.placement.ranks)
+                code, printed = self.process.wait(), self._wire.printed
+                raise failed.death(code, self.phase, printed, ranks, self._oom_kills)
             if self._looks:
                 self.family.look()
             self._watch()
             if time.monotonic() - self._turn_since > self._left_s:
                 self.end()
                 limit = self.experiment.budget.deadline_s
-                raise CellFailed("timed out", f"after {limit} s, while {self.phase}{self._tail()}")
-
-    def _death(self) -> CellFailed:
-        code, who = self.process.wait(), ""
-        if self.placement.ranks and (died := torchrun.first_death(self._wire.said)) is not None:
-            who, code = f"rank {died[0]} ", died[1]
-        if code >= 0:
-            what = f"{who or 'the worker '}exited with status {code} while {self.phase}"
-            return CellFailed("failed", what + self._tail())
-        name = signal.Signals(-code).name
-        if -code == signal.SIGKILL and processes.oom_kills() > self._oom_kills:
-            return CellFailed("out of memory", f"{who}killed by the kernel while {self.phase}")
-        return CellFailed("failed", f"{who}killed by {name} while {self.phase}{self._tail()}")
-
-    def _tail(self) -> str:
-        lines = torchrun.without_its_words(self._wire.said).split("\n")
-        kept = [line.strip() for line in lines if line.strip()][-3:]
-        return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""
+                tail = failed.last_words(self._wire.printed)
+                raise CellFailed("timed out", f"after {limit} s, while {self.phase}{tail}")

@@ -9,18 +9,16 @@ from __future__ import annotations
 import contextlib
 import sys
 
-import msgspec
 from msgspec import structs
 
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
 from cputrain.record.part import Part, Parts
 from cputrain.record.process import Turn
-from cputrain.run import placement
+from cputrain.run import one_request, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
 
 
@@ -64,8 +62,7 @@ def run(request: Request) -> None:
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request))
+    run(one_request.read(Request))
     return 0
 
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import contextlib
 import sys
 
-import msgspec
-
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.record.cell import CellKey
 from cputrain.record.part import Part, Parts
 from cputrain.record.process import Turn
-from cputrain.run import placement
+from cputrain.run import one_request, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.run.names import PARAMETERS, SUITE
 
 
@@ -49,8 +46,7 @@ def run(values: tuple[str, str, int], experiment: Experiment, turn: Turn) -> Non
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    request = one_request.read(Request)
     run(request.values, Experiment.from_json(request.experiment), request.turn)
     return 0
 

@@ -1,6 +1,6 @@
 """What an experiment's system settings mean on this machine: mask, threads, environment.
 
-Standard library only.
+Standard library and msgspec only.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from cputrain import environ, paths
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, library_search, mask
-from cputrain.machine.mask import Placement
 from cputrain.machine.memory import available_memory
 from cputrain.machine.reading import Unknown
 from cputrain.machine.topology import TopologyError
 from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.process import Placement
 from cputrain.run import stacks
 from cputrain.worker.ranks import torchrun
 
@@ -98,8 +98,8 @@ def environment(experiment: Experiment, placement: Placement) -> dict[str, str]:
     if placement.threads > placement.physical_cores:
         # MKL caps its threads at the cores otherwise, and torch takes its own count from MKL.
         env["MKL_DYNAMIC"] = "FALSE"
-    if found := library_search.settled():
-        env[library_search.VARIABLE] = found  # so that the worker means the same files
+    if libraries := library_search.settled():
+        env[library_search.VARIABLE] = libraries  # so that the worker means the same files
     if preload := settings.preload(experiment):
         env["LD_PRELOAD"] = ":".join(preload)
     if placement.ranks:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import subprocess
+import time
 import uuid
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellKey, CellRecord
 from cputrain.record.events import WorkerEnded
 from cputrain.record.process import Turn
-from cputrain.record.worker import WorkerRecord
+from cputrain.record.requests import WorkerRequest
+from cputrain.record.worker import WorkerRecord, step_s
 from cputrain.run import stacks
-from cputrain.run.conductor.protocol import WorkerRequest
 from cputrain.run.session import Session
 from cputrain.worker import saved
 
@@ -33,15 +34,13 @@ MODELS_BYTES = 700_000_000
 """Models of one machine: with one more of the usual cap, output/ stays below 1 GB."""
 NO_ROOM = f"models are not saved any more: those in output/ have {MODELS_BYTES / 1e6:.0f} MB"
 FILE = "run.json"
-REFERENCES = "references.json"
-"""Workers that cells of a suite were measured beside, in the folder of its baseline."""
 
 
 def has_room(session: Session) -> bool:
     """Whether models of this machine may still be saved; one file under two names counts once."""
     folder = paths.output_folder(session.machine, "full")
-    found = (path.stat() for path in folder.rglob(saved.MODEL))
-    return sum({known.st_ino: known.st_size for known in found}.values()) < MODELS_BYTES
+    models = (path.stat() for path in folder.rglob(saved.MODEL))
+    return sum({model.st_ino: model.st_size for model in models}.values()) < MODELS_BYTES
 
 
 def request(session: Session, folder: Path, keeps_model: bool = True) -> WorkerRequest:
@@ -98,7 +97,12 @@ def commit() -> tuple[str | None, list[str]]:
 
 
 def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
-    """Add `worker` to the cell's run record, in place of its own earlier state.
+    """`add` to the run record of the cell whose folder this is."""
+    add(folder / FILE, key, worker)
+
+
+def add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
+    """Add `worker` to a record of a cell's workers, in place of its own earlier state.
 
     Workers of the newest sessions are kept; what a killed call of the same session left is
     not. A record that cannot be read is put aside as `run.json.broken`, so that it is neither
@@ -108,10 +112,6 @@ def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
         OSError: it cannot be written.
         files.RecordError: something in it is no JSON, as a number that is not finite.
     """
-    _add(folder / FILE, key, worker)
-
-
-def _add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
     workers: list[WorkerRecord] = []
     with contextlib.suppress(FileNotFoundError):
         try:
@@ -134,19 +134,20 @@ def newest(folder: Path) -> WorkerRecord | None:
     return worker if worker.ok else None
 
 
-def save_reference(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
-    """Add a reference to those of its suite, in the folder of the baseline's cell.
+def repeated(own: WorkerRecord, folder: Path, own_folder: Path) -> WorkerRecord | None:
+    """The newest worker of a cell that has run the same, as `own`; None where it is no number.
 
     Args:
-        folder: of a cell that is measured beside it.
-        key: of that cell.
-        worker: the reference, proven to train; its blocks are in the records of the cells.
-
-    Raises:
-        OSError, files.RecordError: see `save`.
+        own: of the cell that takes it over, and has not started.
+        folder: of the cell that has run.
+        own_folder: of the cell that takes it over; it may be the same.
     """
-    assert key.baseline is not None
-    _add(folder.with_name(key.baseline) / REFERENCES, key, worker)
+    if (worker := newest(folder)) is None:
+        return None
+    if folder != own_folder:
+        whose = f"{folder.parent.name}/{folder.name}"
+        worker = worker.but(id=own.id, repeats=whose)
+    return worker.but(run=own.run)
 
 
 def _was_cut_off(earlier: WorkerRecord, now: WorkerRecord) -> bool:
@@ -155,8 +156,30 @@ def _was_cut_off(earlier: WorkerRecord, now: WorkerRecord) -> bool:
     return earlier.status == "unproven" and same_session and not same_run
 
 
-def announce(session: Session, event: WorkerEnded) -> None:
-    """Append one line to the file that `bench.py run` follows, where there is one."""
-    if session.events is not None:
-        with session.events.open("ab") as file:
-            file.write(files.encode(event) + b"\n")
+def announce(session: Session, key: CellKey, worker: WorkerRecord, training_s: float) -> None:
+    """Append one line to the file that `bench.py run` follows, where there is one.
+
+    Args:
+        session: that it belongs to.
+        key: the worker's cell.
+        worker: that has ended.
+        training_s: see `WorkerEnded`.
+    """
+    if session.events is None:
+        return
+    event = WorkerEnded(
+        at=time.time(),
+        suite=key.suite,
+        cell=key.name,
+        status=worker.status,
+        reason=worker.reason,
+        step_s=step_s([worker]),
+        effect=worker.paired_ratio,
+        tokens_per_step=Experiment.from_json(worker.experiment).training.tokens_per_step,
+        disturbed=any(sample.disturbed for sample in worker.samples),
+        wall_s=worker.wall_s or 0.0,
+        training_s=training_s,
+        note=worker.note,
+    )
+    with session.events.open("ab") as file:
+        file.write(files.encode(event) + b"\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +99,11 @@ class Session:
     def enter(self) -> None:
         """Tell this process, whose plan depends on it, and all that it starts."""
         os.environ.update(self.to_env())
+
+
+def new_name() -> str:
+    """A name for a session that begins now, in this process."""
+    return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
 
 
 def _of_parent() -> str:

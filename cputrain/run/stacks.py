@@ -32,7 +32,7 @@ def of(experiment: Experiment) -> str:
 
 def running() -> str:
     """The environment that this process belongs to."""
-    return environ.given(VARIABLE) or MAIN
+    return environ.value(VARIABLE) or MAIN
 
 
 def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None:
@@ -70,7 +70,7 @@ def why_no_ipex(
     if (system, machine) != ("Linux", "x86_64"):
         return f"IPEX is for Linux on x86-64 only, and this is {system} on {machine}"
     if not PYTHONS[0] <= python <= PYTHONS[1]:
-        first, last, this = (".".join(map(str, one)) for one in (*PYTHONS, python))
+        first, last, this = (".".join(map(str, version)) for version in (*PYTHONS, python))
         return f"IPEX 2.8 is for Python {first} to {last}, and this is {this}"
     if (reason := isa.why_not("avx2", root)) is not None:
         return f"IPEX needs AVX2: {reason}"

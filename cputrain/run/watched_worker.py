@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
-
-import msgspec
-from msgspec import structs
 
 from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.machine.parent import die_with_parent
 from cputrain.record import files
 from cputrain.record.answers import Watched
-from cputrain.record.part import Part, Parts, typed
+from cputrain.record.part import Part, Parts
 from cputrain.record.parts import FILE, SUITE, PartsRecord
-from cputrain.record.process import Placement
 from cputrain.record.worker import WorkerRecord
-from cputrain.run import placement, recording
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run import one_request, placement, recording
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.parts")
@@ -84,11 +79,10 @@ def _measured(
     Raises:
         CellFailed: it gave no number.
     """
-    asked = recording.request(session, folder, keeps_model=False)
-    worker = Worker(experiment, structs.asdict(asked), command=PROGRAM)
+    request = recording.request(session, folder, keeps_model=False)
+    worker = Worker(experiment, request, command=PROGRAM)
     try:
-        placement = typed(Placement, msgspec.to_builtins(asdict(worker.placement)))
-        record = record.with_ready(worker.ready(), placement)
+        record = record.with_ready(worker.ready(), worker.placement)
         answer = worker.watch()
         record = record.with_sample(answer).with_proof(worker.finish())
     finally:
@@ -98,8 +92,7 @@ def _measured(
 
 def main() -> int:
     """Serve one request."""
-    die_with_parent()
-    run(msgspec.json.decode(sys.stdin.buffer.read(), type=Request))
+    run(one_request.read(Request))
     return 0
 
 

@@ -51,7 +51,7 @@ class Wire:
         return line
 
     @property
-    def said(self) -> str:
+    def printed(self) -> str:
         """The end of what it printed."""
         return self._kept["printed"].decode(errors="replace")
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 
 from cputrain.atomic import write_json
 from cputrain.run import recording
-from cputrain.run.session import Session
+from cputrain.run.session import Session, new_name
 from cputrain.sweep import plan
 
 
@@ -67,8 +65,7 @@ class Checkpoint:
                 return cls(path, wanted, str(kept["session"]), number, done)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             pass  # none, or not what `save` writes: nothing to go on with
-        stamp = datetime.datetime.now().strftime("%Y%m%dT%H%M%S")
-        return cls(path, wanted, f"{stamp}-{os.getpid()}")
+        return cls(path, wanted, new_name())
 
     def after(self, suites: Iterable[str]) -> Checkpoint:
         """The checkpoint once this pass has measured `suites`, written down."""

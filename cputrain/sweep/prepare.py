@@ -100,11 +100,11 @@ def measure_peak(
 
 
 def _seconds(usual: float) -> float:
-    given = environ.given(environ.MEASURE_S)
+    seconds = environ.value(environ.MEASURE_S)
     try:
-        return usual if given is None else float(given)
+        return usual if seconds is None else float(seconds)
     except ValueError:
-        raise UsageError(f"{environ.MEASURE_S} = {given!r}: not a number of seconds") from None
+        raise UsageError(f"{environ.MEASURE_S} = {seconds!r}: not a number of seconds") from None
 
 
 def _is_known(task: measure.Task, content: dict[str, Any]) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from cputrain.record.events import WorkerEnded
 from cputrain.report import first_screen
 from cputrain.sweep import closing, plan
 from cputrain.sweep.console import minutes, seconds, shown, standard_output
@@ -104,25 +105,25 @@ class Progress:
             self.console.print(f"{shown(place)} {heading}, about {left} left")
         return planned
 
-    def event(self, event: dict[str, Any]) -> None:
+    def event(self, event: WorkerEnded) -> None:
         """A worker ended: its cell's line."""
-        self._suite_of(event["suite"])
-        cell = event["cell"]
-        self._training_s += event["training_s"]
-        if event.get("note") and event["note"] not in self._noted:
-            self._noted.add(event["note"])
-            self.say(f"  {cell:>{self._wide}}  {event['note']}")
-        if event["status"] == "skipped":
+        self._suite_of(event.suite)
+        cell = event.cell
+        self._training_s += event.training_s
+        if event.note and event.note not in self._noted:
+            self._noted.add(event.note)
+            self.say(f"  {cell:>{self._wide}}  {event.note}")
+        if event.status == "skipped":
             self._skipped[cell] = None
-        elif event["status"] != "ok":
-            self._fail(cell, event["status"], event["reason"])
+        elif event.status != "ok":
+            self._fail(cell, event.status, event.reason or "the record gives no reason")
         else:
-            rate = event["tokens_per_step"] / event["step_s"]
-            effect = event["effect"]
-            ratio = "      -" if effect is None else f"{effect:6.2f}x"
-            flag = "  disturbed" if event["disturbed"] else ""
+            assert event.step_s is not None  # as a worker that is ok has samples
+            rate = event.tokens_per_step / event.step_s
+            ratio = "      -" if event.effect is None else f"{event.effect:6.2f}x"
+            flag = "  disturbed" if event.disturbed else ""
             self.say(
-                f"  {cell:>{self._wide}}  {seconds(event['step_s']):>8} a step  "
+                f"  {cell:>{self._wide}}  {seconds(event.step_s):>8} a step  "
                 f"{rate:>9,.0f} tokens/s  {ratio}{flag}"
             )
         self._time_left.worker()

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-import subprocess
 import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import IO
+from dataclasses import replace
 
-from cputrain import environ, paths
+from cputrain import paths
 from cputrain.errors import RunError
-from cputrain.results import ended
 from cputrain.run import compiled, measured
-from cputrain.run.cell import CellRun
-from cputrain.run.conductor.client import Listening
-from cputrain.run.launch import CellFailed
 from cputrain.run.session import Session
 from cputrain.sweep import (
+    asv_call,
     asvenv,
     calls,
     environments,
@@ -29,50 +20,22 @@ from cputrain.sweep import (
     passes,
     plan,
     safekeeping,
-    time_limit,
+    selection,
 )
 from cputrain.sweep.checkpoint import Checkpoint, wanted
-from cputrain.sweep.choice import choose, only_ipex
 from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
+from cputrain.sweep.selection import Choice
 from cputrain.wording import counted
 
-PATIENCE_S = 0.5
-FULL_S, QUICK_S = 19 * 60.0, 85.0
-"""Seconds for the passes of a sweep, unless the command line says others."""
 CLOSING_S = 10.0
 """Of them, kept for the peaks that are measured again and for the tables."""
 LEAST_S = 15.0
 """A further pass is not begun with less."""
 DONE = (0, 2)
 """asv's exit status; 2: some cell failed, and asv has said so in its results."""
-MATCH_S = 10.0
-"""Seconds for matching all cells' names: usual expressions take a hundredth of one."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a sweep takes.
-
-    Attributes:
-        regexes: as asv's --bench; None is everything.
-        passes: at most: fresh workers for each cell.
-        budget_s: seconds for all passes: what is open then stays so.
-        leaves_out: in the first pass, suites that are not expected to end in time.
-        quick: a few values of each suite.
-        ipex: also what IPEX's environment runs.
-        fresh: start over, instead of going on with a stopped sweep.
-    """
-
-    regexes: Sequence[str] | None = None
-    passes: int | None = None
-    budget_s: float = FULL_S
-    leaves_out: bool = False
-    quick: bool = False
-    ipex: bool = False
-    fresh: bool = False
 
 
 class Sweep:
@@ -93,15 +56,7 @@ class Sweep:
         choice, (known, broken) = self.choice, plan.survey()
         plan.refuse(broken, choice.regexes)
         self.broken = broken
-        words = " ".join(map(repr, choice.regexes or ()))
-        too_long = (
-            f"--bench {words} takes more than {MATCH_S:g} s to match: write it without a "
-            "repetition of repetitions"
-        )
-        with time_limit.within(MATCH_S, too_long):
-            self.suites = choose(known, choice.regexes, choice.quick, choice.ipex)
-            without = [] if choice.ipex else only_ipex(known, choice.regexes, choice.quick)
-        self.only_with_ipex = without
+        self.suites, self.only_with_ipex = selection.take(choice, known)
         return self.suites
 
     def begin(self, session: Session) -> None:
@@ -195,9 +150,7 @@ class Sweep:
         Raises:
             RunError: asv itself failed; a failed cell is not that.
         """
-        asv, events = self.asvs[call.stack], self.session.events
-        assert events is not None
-        events.write_text("")
+        asv = self.asvs[call.stack]
         safekeeping.keep(asv.results, asv.copies)
         self.progress.call(call.suites)
         words = ["--bench", call.pattern(), "--record-samples"]
@@ -206,45 +159,18 @@ class Sweep:
             words += ["--append-samples", "--attribute", f"repeat={self.pairs}"]
         pairs = self.pairs if number > 1 else None
         session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
-        try:
-            conductor = Listening(asv.python(), session.to_env())
-        except CellFailed as failure:
-            raise RunError(failure.reason) from failure
-        try:
-            env = session.to_env() | {environ.CONDUCTOR: str(conductor.path)}
-            process = asv.start(call.name, words, env)
-            with events.open() as file:
-                while process.poll() is None:
-                    self._follow(file)
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(PATIENCE_S)
-                self._follow(file)
-        finally:
-            conductor.close()
-        if process.returncode in DONE:
+        status = asv_call.run(call, asv, session, words, self.progress)
+        if status in DONE:
             for planned in call.suites:
-                self._say_who_died(planned, session, asv.logs / f"{call.name}.log")
+                log = asv.logs / f"{call.name}.log"
+                asv_call.record_deaths(planned, session, log, self.progress)
         self.progress.call_done()
         for planned in call.suites:
             kept, line = self.promise.kept(planned.name)
             self.progress.failed += not kept
             self.progress.say(line or "")
-        if process.returncode not in DONE:
+        if status not in DONE:
             raise RunError(f"asv stopped in {call.name}: {asv.log_tail(call.name)}")
-
-    def _say_who_died(self, planned: plan.Planned, session: Session, log: Path) -> None:
-        """Cells whose process died and could not say so itself: record and count them as failed."""
-        folder = paths.output_folder(session.machine, session.mode) / planned.name
-        here = {cell.name: cell for cell in planned.cells if cell.why_not is None}
-        for name, reason in ended.without_number(folder, session.run, here, workers=1).items():
-            session.enter()
-            key = planned.suite.key(*here[name].values)
-            CellRun(key, here[name].experiment).died(f"{reason}; see {log}")
-            self.progress.died(planned.name, name, f"{reason}; see {log}")
-
-    def _follow(self, events: IO[str]) -> None:
-        for line in events:
-            self.progress.event(json.loads(line))
 
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""

@@ -66,7 +66,7 @@ def unchanged(before: Weights, after: Weights) -> None:
             raise DidNotTrain(f"{name} was to stay as it is, and has changed")
 
 
-def gradients(found: Weights, names: Iterable[str]) -> None:
+def gradients(by_name: Weights, names: Iterable[str]) -> None:
     """Each of `names` has a gradient that is finite and not all zero.
 
     Weight decay alone moves a tensor: that it moved does not show that it learns.
@@ -75,11 +75,11 @@ def gradients(found: Weights, names: Iterable[str]) -> None:
         DidNotTrain: naming the first that has not.
     """
     for name in names:
-        if name not in found:
+        if name not in by_name:
             raise DidNotTrain(f"{name} gets no gradient")
-        if not np.isfinite(found[name]).all():
+        if not np.isfinite(by_name[name]).all():
             raise DidNotTrain(f"the gradient of {name} has entries that are not finite")
-        if not found[name].any():
+        if not by_name[name].any():
             raise DidNotTrain(f"the gradient of {name} is zero")
 
 

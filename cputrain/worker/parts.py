@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
@@ -31,7 +30,7 @@ ABOUT_S = 4.0
 class PartsJob(job.Job):
     """Takes a plain step and a watched one in turns: what the machine does meanwhile is in both."""
 
-    def sample(self, words: Mapping[str, Any]) -> None:
+    def sample(self, beside: bool) -> None:
         """Steps of both kinds; answers with them."""
         watching = watcher(self.engine)
         dispatch_s = watching.dispatch_s()

@@ -12,8 +12,8 @@ from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy
-from cputrain.machine.mask import Placement
 from cputrain.record.part import readings
+from cputrain.record.process import Placement
 from cputrain.record.proof import Check
 from cputrain.record.sample import Noise, Sample
 from cputrain.worker.watch import Watch

@@ -1,14 +1,16 @@
-"""A worker's process, from its start to its end. Standard library only."""
+"""A worker's process, from its start to its end."""
 
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+from cputrain.record import requests
+from cputrain.record.requests import FinishCommand, ProveCommand, SampleCommand
 
 LAUNCH_MASK = os.sched_getaffinity(0)
 """The mask that this process was started with: libraries that come later may bind threads."""
@@ -20,7 +22,7 @@ class Server(Protocol):
     def prepare(self) -> None:
         """Everything before the first sample."""
 
-    def sample(self, words: Mapping[str, Any]) -> None:
+    def sample(self, beside: bool) -> None:
         """One sample."""
 
     def prove(self) -> None:
@@ -39,16 +41,19 @@ def begin(descriptor: int) -> None:
 
 
 def serve(worker: Server) -> None:
-    """Do what the launcher says, until it has the worker finish."""
+    """Do what the launcher says, until it has the worker finish.
+
+    Raises:
+        msgspec.DecodeError: a line is no command.
+    """
     worker.prepare()
     for line in sys.stdin:
-        words = json.loads(line)
-        match words["do"]:
-            case "sample":
-                worker.sample(words)
-            case "prove":
+        match requests.decode_command(line):
+            case SampleCommand(beside=beside):
+                worker.sample(beside)
+            case ProveCommand():
                 worker.prove()
-            case _:
+            case FinishCommand():
                 worker.finish()
                 return
 

@@ -10,7 +10,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import noise, threads
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
@@ -51,25 +51,25 @@ class Watch:
         communication_cpu_s: CPU time of the latter, where there are any.
         """
         placement, now = self._placement, noise.read(cpus=self._placement.cpus)
-        found = noise.between(self._noise, now)
+        since = noise.between(self._noise, now)
         before, after = self._worked, threads.cpu_time_by_thread()
         talking, loading = communicating(), set(self._feed.thread_ids)
         talked_s = sum(ns - before.get(id, 0) for id, ns in after.items() if id in talking) / 1e9
         if talking:
-            found["communication_cpu_s"] = talked_s
+            since["communication_cpu_s"] = talked_s
         computing = {id: ns for id, ns in after.items() if id not in talking | loading}
         busy = self._spec.busy(
-            placement.threads, before, computing, found["wall_s"], exactly=self._exactly
+            placement.threads, before, computing, since["wall_s"], exactly=self._exactly
         )
         working = placement.threads + len(loading) + self._spec.dispatching
         if working <= len(placement.cpus):
             lost_s = self._waited_s(now, talking) - talked_s
         else:
             rounding_s = ROUNDING_TICKS * len(placement.cpus) * threads.TICK_NS / 1e9
-            lost_s = (found["others_cpu_s"] or 0.0) - rounding_s
-        disturbed = lost_s > DISTURBED_SHARE * found["wall_s"]
-        found["disturbed"] = disturbed or bool(found["throttled_s"])
-        return found, busy
+            lost_s = (since["others_cpu_s"] or 0.0) - rounding_s
+        disturbed = lost_s > DISTURBED_SHARE * since["wall_s"]
+        since["disturbed"] = disturbed or bool(since["throttled_s"])
+        return since, busy
 
     def _waited_s(self, now: noise.Snapshot, talking: set[int]) -> float:
         """Seconds that threads were ready to run and did not; 0 where the kernel is silent."""
@@ -81,9 +81,9 @@ class Watch:
 
 def communicating(root: Path = Path("/")) -> set[int]:
     """The threads of this process that exchange gradients, by the kernel's ids."""
-    found = set()
+    ids = set()
     for task in (root / "proc/self/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
             if (task / "comm").read_text().startswith(COMMUNICATING):
-                found.add(int(task.name))
-    return found
+                ids.add(int(task.name))
+    return ids

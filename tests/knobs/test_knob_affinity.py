@@ -7,7 +7,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from settled import settled
+from settled import NO_MODEL, settled
 
 from cputrain.engines import settings
 from cputrain.experiment.system import AFFINITIES, System
@@ -192,7 +192,7 @@ TELL = (
 
 def test_the_mask_is_that_of_a_real_process():
     experiment = settled(affinity="one_per_core")
-    worker = launch.Worker(experiment, {}, command=(sys.executable, "-c", TELL))
+    worker = launch.Worker(experiment, NO_MODEL, command=(sys.executable, "-c", TELL))
     try:
         assert tuple(json.loads(worker.line())["cpus"]) == placement.place(experiment).cpus
     finally:

@@ -14,14 +14,14 @@ from cputrain import paths
 from cputrain.engines import settings
 from cputrain.knobs.allocator import PRELOADED, Allocator, tunables
 from cputrain.machine import library_search, malloc
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 KNOB = Allocator()
 PLACE = Placement((0,), 1, 1, 1)
 CHECKS = """
 import json, sys
 from cputrain.experiment import Experiment
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 from cputrain.knobs.allocator import Allocator
 checks = Allocator().checks(Experiment().but(allocator=sys.argv[1]), Placement((0,), 1, 1, 1), {})
 print(json.dumps([check.to_json() for check in checks]))

@@ -17,7 +17,7 @@ from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
 from cputrain.run import fresh
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 TINY = settled(n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, warm_up_steps=4, threads=1)
 

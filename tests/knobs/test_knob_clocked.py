@@ -1,15 +1,14 @@
 """Settings of the whole machine: refused, skipped with the reason, and checked by reading."""
 
-import dataclasses
-
 import pytest
 from made_cpufreq import NO_TURBO, everything, laptop, like_this, policy, virtual
+from msgspec import structs
 from settled import settled
 
 from cputrain.experiment import ExperimentError
 from cputrain.knobs import clocked
 from cputrain.machine import clock
-from cputrain.machine.controls.files import Files
+from cputrain.machine.controls.control import Files
 from cputrain.machine.controls.frequency import Frequency
 from cputrain.machine.reading import Unknown
 from cputrain.run import placement
@@ -120,7 +119,7 @@ def test_checks_of_one_mask_do_not_ask_about_other_cpus(tmp_path, monkeypatch):
     kernel = laptop(tmp_path / "made")
     monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(kernel.root))
     asked = experiment(governor="powersave")
-    placed = dataclasses.replace(placement.place(asked), cpus=(0, 1))
+    placed = structs.replace(placement.place(asked), cpus=(0, 1))
     kernel.path(policy(2, "scaling_governor")).write_text("performance\n")
     assert all(check.ok for check in KNOB.checks(asked, placed, {}))
 

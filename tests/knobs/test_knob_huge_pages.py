@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from settled import settled
+from settled import NO_MODEL, settled
 
 from cputrain import paths
 from cputrain.knobs import huge_pages
@@ -113,7 +113,7 @@ def told(asked, applied, kind="malloc", **changes):
     """The checks of `asked` in a real process that was started with `applied`."""
     command = (sys.executable, "-c", TELL, kind, asked)
     experiment = settled(huge_pages=applied, **changes)
-    worker = launch.Worker(experiment, {}, command=command)
+    worker = launch.Worker(experiment, NO_MODEL, command=command)
     try:
         return [msgspec.convert(check, Check) for check in json.loads(worker.line())["checks"]]
     finally:

@@ -12,7 +12,7 @@ from cputrain.knobs import instructions
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.knobs.instructions import CAPS, SILENT, Instructions
 from cputrain.machine import isa
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 from cputrain.run import placement
 
 ONE = Placement((0,), 1, 1, 1)

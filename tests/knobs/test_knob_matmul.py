@@ -19,7 +19,7 @@ from cputrain.machine import library_search
 from cputrain.record.cell import CellKey
 from cputrain.run import fresh, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 NUMPY = settled(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")

@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 import pytest
-from settled import settled
+from settled import NO_MODEL, settled
 
 from cputrain.engines import settings
 from cputrain.experiment.system import NUMA_POLICIES
@@ -47,7 +47,7 @@ input()
 def told(asked, applied):
     """The checks of `asked` in a real process that was started under `applied`."""
     command = (sys.executable, "-c", TELL, asked)
-    worker = launch.Worker(settled(numa_policy=applied), {}, command=command)
+    worker = launch.Worker(settled(numa_policy=applied), NO_MODEL, command=command)
     try:
         answer = json.loads(worker.line())
     finally:

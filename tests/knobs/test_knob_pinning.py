@@ -6,8 +6,8 @@ import pytest
 from settled import settled
 
 from cputrain.knobs.pinning import Pinning, assigned, places
-from cputrain.machine.mask import Placement
 from cputrain.machine.topology import Cpu, Topology
+from cputrain.record.process import Placement
 
 BOUND, THREADS = "OpenMP's binding", "CPUs of each OpenMP thread"
 FREE = "threads bound to fewer CPUs"

@@ -16,6 +16,7 @@ from roots import take_root
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment
+from cputrain.record.requests import WorkerRequest
 from cputrain.record.sample import Sample
 from cputrain.run.conductor.protocol import (
     End,
@@ -25,7 +26,6 @@ from cputrain.run.conductor.protocol import (
     Started,
     Take,
     Taken,
-    WorkerRequest,
 )
 from cputrain.worker import blocks
 

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 from made_cpufreq import BOOST, CPUFREQ, NO_TURBO, THP, desktop, laptop, policy, server, virtual
 
-from cputrain.machine.controls.control import policies, ruled_cpus
-from cputrain.machine.controls.files import ControlError
+from cputrain.machine.controls.control import ControlError, HugePageMode
+from cputrain.machine.controls.cpufreq import (
+    EnergyPreference,
+    Governor,
+    Turbo,
+    policies,
+    ruled_cpus,
+)
 from cputrain.machine.controls.frequency import Frequency
 from cputrain.machine.controls.journal import CONTROLS
-from cputrain.machine.controls.modes import EnergyPreference, Governor, HugePageMode, Turbo
 
 MACHINES = {"server": server, "laptop": laptop, "desktop": desktop, "virtual": virtual}
 GRID = ("min", *(f"{n / 10:g}" for n in range(4, 64, 4)), "max")

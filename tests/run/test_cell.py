@@ -13,7 +13,7 @@ from cputrain.record.cell import CellKey
 from cputrain.results import records
 from cputrain.run import recording
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.sweep import plan
 
 SMALL = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=3, samples=2, warm_up_steps=2)

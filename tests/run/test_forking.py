@@ -15,11 +15,12 @@ pytest.importorskip("torch")
 
 from cputrain import environ, paths
 from cputrain.machine import processes
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import forking, placement
 from cputrain.run.beside import Beside
-from cputrain.run.conductor.protocol import WorkerRequest
+from cputrain.run.failed import CellFailed
 from cputrain.run.forking import ParentFailed, Parents, forkable
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, warm_up_steps=4, steps=3, samples=2)
@@ -36,7 +37,7 @@ def parents():
 def start(own_root, parents):
     """Start a worker, forked or not."""
     workers = []
-    request = {"folder": str(own_root / "model"), "offline": True, "model_cap_bytes": 10**9}
+    request = WorkerRequest(folder=str(own_root / "model"), offline=True, model_cap_bytes=10**9)
 
     def make(forked=True, experiment=SMALL):
         from_ = parents if forked else None
@@ -249,11 +250,12 @@ def test_a_killed_forked_worker_is_named_by_its_signal_and_no_zombie_is_left(sta
 LAUNCHER = """
 import os, sys, time
 from settled import settled
+from cputrain.record.requests import WorkerRequest
 from cputrain.run.forking import Parents
 from cputrain.run.launch import Worker
 small = settled(n_layer=1, n_embd=64, seq_len=32, warm_up_steps=4)
 parents = Parents()
-request = {"folder": sys.argv[1], "offline": True, "model_cap_bytes": 10**9}
+request = WorkerRequest(folder=sys.argv[1], offline=True, model_cap_bytes=10**9)
 worker = Worker(small, request, parents=parents, in_turns=True)
 worker.ready()
 (parent,) = parents._parents.values()

@@ -9,19 +9,20 @@ import time
 from pathlib import Path
 
 import pytest
-from settled import settled
+from settled import NO_MODEL, settled
 
 from cputrain.machine import processes
 from cputrain.machine.topology import TopologyError
 from cputrain.run import placement, wire
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 
 QUICK = settled(deadline_s=120)
 PREAMBLE = "import json, os, sys, time; fd = int(sys.argv[1]); sys.stdin.readline(); "
 
 
 def worker(code, experiment=QUICK):
-    return Worker(experiment, {}, command=(sys.executable, "-c", PREAMBLE + code))
+    return Worker(experiment, NO_MODEL, command=(sys.executable, "-c", PREAMBLE + code))
 
 
 def failure(code, experiment=QUICK):
@@ -63,7 +64,7 @@ def test_a_worker_that_floods_stderr_neither_blocks_nor_fills_memory():
     flood = "[os.write(2, b'x' * 65536) for _ in range(2000)]; "
     flooding = worker(flood + "os.write(fd, b'{\"ready\": true}\\n'); input()")
     assert json.loads(flooding.line()) == {"ready": True}
-    assert len(flooding._wire.said) == wire.KEPT
+    assert len(flooding._wire.printed) == wire.KEPT
     flooding.end()
 
 
@@ -99,9 +100,11 @@ def test_a_grandchild_that_holds_the_pipes_neither_hangs_us_nor_lives_on():
 LAUNCHER = """
 import sys
 from cputrain.experiment import Experiment
+from cputrain.record.requests import WorkerRequest
 from cputrain.run.launch import Worker
+request = WorkerRequest(folder="/nowhere", offline=True, model_cap_bytes=0)
 code = "import sys, time; sys.stdin.readline(); time.sleep(600)"
-w = Worker(Experiment(), {}, command=(sys.executable, "-c", code))
+w = Worker(Experiment(), request, command=(sys.executable, "-c", code))
 print(w.process.pid, flush=True)
 w.ready()
 """

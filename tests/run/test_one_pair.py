@@ -12,7 +12,7 @@ from cputrain.record.process import Turn
 from cputrain.results import records
 from cputrain.run import one_pair
 from cputrain.run.names import CLAIMS
-from cputrain.run.recording import REFERENCES
+from cputrain.run.references import FILE as REFERENCES
 
 SMALL = settled(n_layer=1, n_embd=32, seq_len=16, steps=3, samples=3, warm_up_steps=2)
 TURN = Turn(round=1, place=1, seed=0)

@@ -6,6 +6,7 @@ import math
 import pytest
 from rich.console import Console
 
+from cputrain.record.events import WorkerEnded
 from cputrain.report.export import Summary
 from cputrain.results import columns
 from cputrain.sweep import plan
@@ -29,14 +30,29 @@ def planned(name):
     return next(suite for suite in plan.discover() if suite.name == name)
 
 
+def ended(suite, cell, training_s):
+    return WorkerEnded(
+        at=0.0,
+        suite=suite.name,
+        cell=cell.name,
+        status="ok",
+        reason=None,
+        step_s=0.05,
+        tokens_per_step=256,
+        disturbed=False,
+        wall_s=training_s,
+        note=None,
+        effect=1.0,
+        training_s=training_s,
+    )
+
+
 def test_cells_of_long_names_stand_below_one_another(console):
     suite = planned("InductorCompiler")
     progress = Progress(console)
     progress.call([suite])
     for cell in suite.cells:
-        about = {"suite": suite.name, "cell": cell.name, "step_s": 0.05, "effect": 1.0}
-        about |= {"training_s": 2.0, "disturbed": False}
-        progress.event({"status": "ok", "tokens_per_step": 256, **about})
+        progress.event(ended(suite, cell, training_s=2.0))
     progress.call_done()
     places = {line.index(" a step") for line in shown(console) if " a step" in line}
     assert len(places) == 1
@@ -65,9 +81,7 @@ def test_the_share_of_the_time_in_training_steps_is_told(console, monkeypatch):
     progress, suite = Progress(console), planned("SeqLen")
     progress.call([suite])
     for cell in suite.cells[:2]:
-        about = {"suite": suite.name, "cell": cell.name, "step_s": 0.05, "effect": 1.0}
-        about |= {"training_s": 30.0, "disturbed": False}
-        progress.event({"status": "ok", "tokens_per_step": 256, **about})
+        progress.event(ended(suite, cell, training_s=30.0))
     progress.call_done()
     progress.end(Summary(rows=[], problems=[], files=[]), "m", [], [], quick=False)
     assert "4 min in all, 25% of it in training steps" in shown(console)

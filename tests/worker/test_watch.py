@@ -7,8 +7,8 @@ import time
 import pytest
 from settled import settled
 
-from cputrain.machine.mask import Placement
 from cputrain.machine.noise import Ticks
+from cputrain.record.process import Placement
 from cputrain.worker import watch
 from cputrain.worker.watch import Watch
 

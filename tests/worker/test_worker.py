@@ -1,7 +1,10 @@
 """Real workers on small models: what they leave, and what makes them refuse to."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 
 import lease_here
 import pytest
@@ -14,10 +17,11 @@ from safetensors.numpy import load_file  # noqa: E402
 from cputrain import engines  # noqa: E402
 from cputrain.data import feed  # noqa: E402
 from cputrain.model import initial, shapes  # noqa: E402
+from cputrain.record import answers  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import fresh  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
-from cputrain.run.launch import CellFailed  # noqa: E402
+from cputrain.run.failed import CellFailed  # noqa: E402
 
 SMALL = settled(n_layer=2, n_embd=64, seq_len=64, steps=4, samples=2, warm_up_steps=4)
 
@@ -154,3 +158,26 @@ def test_a_disturbed_sample_is_repeated_then_kept_and_flagged(own_root, rival):
     assert sample["disturbed"] and sample["tries"] == 3
     assert sample["noise"]["run_queue_share"] > 0.05
     assert len(sample["step_s"]) == 20
+
+
+@pytest.mark.parametrize(
+    "line, named",
+    [
+        ("{}", "folder"),
+        ('{"experiment": {}, "sessions": 3}', "sessions"),
+        ("no JSON", "malformed"),
+    ],
+)
+def test_a_worker_answers_a_broken_request_with_what_is_wrong(line, named):
+    reading, writing = os.pipe()
+    worker = subprocess.run(
+        [sys.executable, "-m", "cputrain.worker.job", str(writing)],
+        input=f"{line}\n".encode(),
+        pass_fds=(writing,),
+        capture_output=True,
+    )
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers_of_worker:
+        failed = answers.decode(answers_of_worker.read())
+    assert worker.returncode == 1
+    assert isinstance(failed, answers.Failed) and named in failed.reason

@@ -10,7 +10,7 @@ from test_worker_kinds import run
 
 from cputrain import environ
 from cputrain.run import compiled, fresh, placement
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
 SMALL = SMALL.but(steps=4, samples=1, warm_up_steps=4)

@@ -13,7 +13,7 @@ from cputrain import environ  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import compiled  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
-from cputrain.run.launch import CellFailed  # noqa: E402
+from cputrain.run.failed import CellFailed  # noqa: E402
 from cputrain.run.session import Session  # noqa: E402
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)

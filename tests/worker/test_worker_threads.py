@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from test_worker import SMALL, run
 
 from cputrain.run import fresh, placement
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 TWO = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")

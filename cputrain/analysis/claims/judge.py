@@ -26,7 +26,7 @@ from cputrain.results import rows
 from cputrain.results.records import Problem, folders
 from cputrain.results.rows import CellResult
 from cputrain.run.names import CLAIMS
-from cputrain.run.recording import REFERENCES
+from cputrain.run.references import FILE as REFERENCES
 
 
 @dataclass(frozen=True)

@@ -112,15 +112,15 @@ def _paths(module: hlo.Module, instruction: hlo.Instruction) -> Iterator[str]:
 def _spans(folder: Path) -> Iterator[Span]:
     """What a profile says of instructions. Raises EngineError where it says nothing."""
     files = list(folder.rglob("*.xplane.pb"))
-    found = False
+    is_empty = True
     for file in files:
         for plane in jax.profiler.ProfileData.from_file(str(file)).planes:
             for event in (event for line in plane.lines for event in line.events):
                 instruction = _instruction(event)
                 if instruction is not None:
-                    found = True
+                    is_empty = False
                     yield Span(event.start_ns, event.start_ns + event.duration_ns, instruction)
-    if not found:
+    if is_empty:
         raise EngineError("JAX's profile has no instructions of XLA's")
 
 

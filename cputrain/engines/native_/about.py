@@ -30,12 +30,12 @@ def require_stack(c: Functions) -> None:
         )
 
 
-def readings(c: Functions, given: Given | None) -> dict[str, Any]:
+def readings(c: Functions, multiplier: Given | None) -> dict[str, Any]:
     """Everything that can be read back from the library.
 
     Args:
         c: the library.
-        given: what multiplies in the place of its own code.
+        multiplier: what multiplies in the place of its own code.
     """
     from threadpoolctl import threadpool_info
 
@@ -49,7 +49,7 @@ def readings(c: Functions, given: Given | None) -> dict[str, Any]:
         "run_sched": schedule(c),
         "openmp": file_of(ctypes.c_void_p(c.openmp())),
         "flush_to_zero": None if flushes < 0 else bool(flushes),
-        "blas": given.described() if given else None,
+        "blas": multiplier.described() if multiplier else None,
         "threadpools": threadpool_info(),
     }
 

@@ -69,8 +69,8 @@ class Moe(nn.Module):  # type: ignore[misc]
         y = torch.zeros_like(tokens)
         for i, expert in enumerate(self.experts):
             rows, place = (chosen == i).nonzero(as_tuple=True)
-            given = expert(tokens.index_select(0, rows)) * shares[rows, place].unsqueeze(1)
-            y = y.index_add(0, rows, given.to(y.dtype))
+            output = expert(tokens.index_select(0, rows)) * shares[rows, place].unsqueeze(1)
+            y = y.index_add(0, rows, output.to(y.dtype))
         return y.view(x.shape)
 
     def _logits(self, tokens: Tensor) -> Tensor:

@@ -1,20 +1,90 @@
-"""What a control is: one setting in one or several of the kernel's files; cpufreq's policies."""
+"""What a control is: one setting in the kernel's files, and how these are read and written.
+
+The simplest one is the mode of huge pages.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import functools
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from cputrain.machine import cpu, reading
-from cputrain.machine.controls.files import ControlError, Files
+from cputrain import environ
+from cputrain.machine import reading
 from cputrain.machine.reading import Unknown
 
-CPUFREQ = "/sys/devices/system/cpu/cpufreq"
-"""The folder of cpufreq's policies: folders of settings that one or several CPUs share."""
+ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
+
+
+class ControlError(RuntimeError):
+    """The kernel did not take a setting: one line says which file, what was asked and what is."""
+
+
+def machine_root() -> Path:
+    """Where the controls' files are: /, or the made tree that MACHINE_ROOT names."""
+    return Path(environ.value(environ.MACHINE_ROOT) or reading.ROOT).absolute()
+
+
+def is_allowed() -> bool:
+    """Whether the user asked for changes of the machine."""
+    return environ.value(environ.ALLOW_MACHINE_CHANGES) == "1"
+
+
+class Files:
+    """Files by their absolute names, below `root`."""
+
+    def __init__(self, root: Path = reading.ROOT) -> None:
+        self.root = root
+
+    def path(self, name: str) -> Path:
+        """Where `name` is really."""
+        return self.root / name.lstrip("/")
+
+    def there(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return self.path(name).exists()
+
+    def read(self, name: str) -> str:
+        """Its stripped text. Raises reading.Unknown."""
+        return reading.text(self.root, name)
+
+    def write(self, name: str, value: str) -> None:
+        """Write `value`, in one call, as the kernel wants it.
+
+        Raises:
+            ControlError: the kernel refused.
+        """
+        try:
+            self.put(name, value)
+        except OSError as error:
+            raise ControlError(f"{name} does not take {value!r}: {error.strerror}") from None
+
+    def put(self, name: str, value: str) -> None:
+        """The write itself. Raises OSError."""
+        handle = os.open(self.path(name), os.O_WRONLY | os.O_TRUNC)
+        try:
+            os.write(handle, f"{value}\n".encode())
+        finally:
+            os.close(handle)
+
+    def why_not_written(self, name: str) -> str | None:
+        """Why this process may not write it; None where it may."""
+        path = self.path(name)
+        try:
+            writable = path.stat().st_mode & 0o222
+            mounted_read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        except OSError as error:
+            return f"{name}: {error.strerror}"
+        if mounted_read_only:
+            return f"{name} is mounted read-only here, as in a container"
+        if not writable:  # the kernel holds root to this too
+            return f"{name} cannot be written on this machine"
+        if not os.access(path, os.W_OK):
+            return f"{name} may not be written by this user: run as root"
+        return None
 
 
 class Control:
@@ -116,85 +186,30 @@ class Control:
                     self.files.write(name, text)
 
 
-class PolicyControl(Control):
-    """A control with one file, `setting`, in the folder of each cpufreq policy."""
-
-    setting: ClassVar[str]
-
-    def folders(self) -> list[str]:
-        """The policies of its CPUs."""
-        return policies(self.files, self.cpus)
-
-    def names(self) -> list[str]:
-        return [f"{folder}/{self.setting}" for folder in self.folders()]
-
-    def choices(self, listed: str) -> list[str]:
-        """Words in file `listed` of every one of its policies, in order. Raises Unknown."""
-        lists = [self.files.read(f"{folder}/{listed}").split() for folder in self.folders()]
-        return [word for word in lists[0] if all(word in words for words in lists)]
-
-    def why_not_listed(self, value: str, listed: str) -> str | None:
-        """Why `value` is not among the words in file `listed` of its policies; None if it is."""
-        try:
-            words = self.choices(listed)
-        except Unknown as unknown:
-            return f"the {self.label}s of this machine are unknown: {unknown}"
-        if value not in words:
-            return f"no {self.label} {value} here: {self.driver()} has {', '.join(words)}"
-        return None
-
-    def driver(self) -> str:
-        """The driver that sets the clock, or "this driver"."""
-        return self.now(f"{self.folders()[0]}/scaling_driver") or "this driver"
-
-
 def readable(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Those that say something."""
     return {name: text for name, text in pairs if text is not None}
 
 
-def policies(files: Files, cpus: Collection[int] | None) -> list[str]:
-    """Folders of the policies that rule these CPUs, each once, by number; None is all."""
-    wanted = None if cpus is None else set(cpus)
-    return [name for name, ruled in _policies(files.root) if wanted is None or ruled & wanted]
+class HugePageMode(Control):
+    """transparent_hugepage/enabled."""
 
+    name = "huge_pages"
+    label = "huge page mode"
+    explanation = "Whether the kernel backs memory with huge pages: always, where asked, or never."
+    per_cpu = False
+    pattern = ENABLED
 
-def ruled_cpus(files: Files, cpus: Collection[int] | None) -> set[int]:
-    """The CPUs that share a policy with one of these, and these."""
-    folders = set(policies(files, cpus))
-    return {cpu for name, cpus in _policies(files.root) if name in folders for cpu in cpus}
+    def names(self) -> list[str]:
+        return [ENABLED]
 
+    def now(self, name: str) -> str | None:
+        """The word in brackets, as the kernel marks the one that is set."""
+        text = super().now(name)
+        marked = re.search(r"\[(\w+)\]", text or "")
+        return marked[1] if marked else text
 
-@functools.lru_cache(maxsize=8)
-def _policies(root: Path) -> tuple[tuple[str, frozenset[int]], ...]:
-    """Every policy with its online CPUs; one without any can be neither read nor written.
-
-    Kept: a plan asks hundreds of times, and CPUs do not come and go during one.
-    """
-    listed = []
-    for folder in root.glob(f"{CPUFREQ.lstrip('/')}/policy[0-9]*"):
-        name = f"{CPUFREQ}/{folder.name}"
-        try:
-            cpus = reading.text(root, f"{name}/affected_cpus").split()
-        except reading.Unknown:
-            continue
-        listed.append((name, frozenset(map(int, cpus))))
-    return tuple(sorted(listed, key=lambda policy: int(policy[0].rpartition("policy")[2])))
-
-
-def why_no_policy(files: Files, cpus: Collection[int] | None) -> str | None:
-    """Why the clock of these CPUs cannot be set at all; None where it can."""
-    if not policies(files, None):
-        if is_virtual(files):
-            return "no cpufreq here: in a virtual machine the host decides about the clock"
-        return "no cpufreq here: the kernel has no driver for this CPU's clock"
-    missing = sorted(set(cpus or ()) - ruled_cpus(files, None))
-    return f"no cpufreq policy for CPU {', '.join(map(str, missing))}" if missing else None
-
-
-def is_virtual(files: Files) -> bool:
-    """Whether x86's flags say that a hypervisor runs this machine."""
-    try:
-        return "hypervisor" in cpu.info(files.root, "flags").split()
-    except reading.Unknown:
-        return False
+    def why_not(self, value: str) -> str | None:
+        if self.now(ENABLED) is None:
+            return "this kernel has no transparent huge pages"
+        return None

@@ -5,9 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Mapping
 
-from cputrain.machine.controls.control import CPUFREQ, PolicyControl, why_no_policy
-from cputrain.machine.controls.files import ControlError, Files
-from cputrain.machine.controls.modes import NO_TURBO, Turbo
+from cputrain.machine.controls.control import ControlError, Files
+from cputrain.machine.controls.cpufreq import (
+    CPUFREQ,
+    NO_TURBO,
+    PolicyControl,
+    Turbo,
+    why_no_policy,
+)
 from cputrain.machine.reading import Unknown
 
 LOW, HIGH = "scaling_min_freq", "scaling_max_freq"

@@ -18,7 +18,7 @@ from cputrain import environ, paths
 from cputrain.record import files
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.protocol import Busy, Ended, Gone, Started, Taken
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 START_S = 30.0
 LOST = "the conductor, which owns the workers, died; its log is {log}"
@@ -34,7 +34,7 @@ class Lease:
     """
 
     def __init__(self) -> None:
-        path = environ.given(environ.CONDUCTOR)
+        path = environ.value(environ.CONDUCTOR)
         self._own: subprocess.Popen[bytes] | None = None
         if path is None:
             self._socket, other = socket.socketpair()
@@ -61,16 +61,16 @@ class Lease:
         if not line:
             raise CellFailed("failed", _lost())
         try:
-            told = protocol.TOLD.decode(line)
+            reply = protocol.REPLY.decode(line)
         except msgspec.DecodeError as error:
             raise CellFailed("failed", f"the conductor's answer cannot be read: {error}") from error
-        if isinstance(told, kind):
-            return told
-        if isinstance(told, Gone):
-            raise CellFailed(told.failed.status, told.failed.reason)
-        if isinstance(told, Busy):
-            raise CellFailed("failed", told.reason)
-        raise CellFailed("failed", f"the conductor answered {type(told).__name__}")
+        if isinstance(reply, kind):
+            return reply
+        if isinstance(reply, Gone):
+            raise CellFailed(reply.failed.status, reply.failed.reason)
+        if isinstance(reply, Busy):
+            raise CellFailed("failed", reply.reason)
+        raise CellFailed("failed", f"the conductor answered {type(reply).__name__}")
 
     def close(self) -> None:
         """End the lease: the cell's worker is ended. Safe to call again."""

@@ -37,9 +37,9 @@ class Connection:
                 return None
         return self._lines.readline(LINE) or None
 
-    def tell(self, told: protocol.Told) -> None:
+    def tell(self, reply: protocol.Reply) -> None:
         """Answer. Raises ConnectionError where nobody hears it."""
-        self._line.sendall(files.encode(told) + b"\n")
+        self._line.sendall(files.encode(reply) + b"\n")
 
     def watch(self) -> None:
         """Raise LeaseEnded where nobody waits for the answer any more."""

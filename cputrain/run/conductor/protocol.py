@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from cputrain.record.answers import Failed, Finished, Ready, Sampled
-from cputrain.record.part import Count, Part, Parts
+from cputrain.record.part import Part, Parts
 from cputrain.record.process import Placement
+from cputrain.record.requests import WorkerRequest as WorkerRequest
 
 
-class WorkerRequest(Part, frozen=True, kw_only=True):
-    """What a worker is told beside its experiment (see `worker.job`).
-
-    Attributes:
-        folder: for the trained model.
-        start: a saved model to start from.
-    """
-
-    folder: str
-    offline: bool
-    model_cap_bytes: Count
-    start: str | None = None
-
-
-class Start(Part, frozen=True, kw_only=True, tag_field="ask", tag="start"):
-    """Start a worker of the cell.
+class NewWorker(Part, frozen=True, kw_only=True):
+    """What a worker is started with.
 
     Attributes:
         run: the asv call: workers of another one are not gone on with.
-        compiled: folder for compiled code; `keep` leaves it for a later worker.
+        compiled: folder for compiled code.
     """
 
     run: str
     experiment: Parts
     request: WorkerRequest
     compiled: str | None = None
+
+
+class Start(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="start"):
+    """Start a worker of the cell.
+
+    Attributes:
+        keep: leave `compiled` for a later worker.
+    """
+
     keep: bool = False
 
 
-class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
+class Refer(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
     """Have a reference: the live one of this run and experiment, or a new one, proven to train.
 
     Attributes:
@@ -48,10 +42,6 @@ class Refer(Part, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
             forked: the two sides of a pair start alike.
     """
 
-    run: str
-    experiment: Parts
-    request: WorkerRequest
-    compiled: str | None = None
     fresh: bool = False
 
 
@@ -78,7 +68,7 @@ class End(Part, frozen=True, kw_only=True, tag_field="ask", tag="end"):
     worker: str
 
 
-class Started(Part, frozen=True, kw_only=True, tag_field="told", tag="started"):
+class Started(Part, frozen=True, kw_only=True, tag_field="reply", tag="started"):
     """A worker is warm, and stopped.
 
     Attributes:
@@ -96,33 +86,32 @@ class Started(Part, frozen=True, kw_only=True, tag_field="told", tag="started"):
     proof: Finished | None = None
 
 
-class Taken(Part, frozen=True, kw_only=True, tag_field="told", tag="taken"):
+class Taken(Part, frozen=True, kw_only=True, tag_field="reply", tag="taken"):
     """A sample."""
 
     sampled: Sampled
 
 
-class Ended(Part, frozen=True, kw_only=True, tag_field="told", tag="ended"):
+class Ended(Part, frozen=True, kw_only=True, tag_field="reply", tag="ended"):
     """The worker is gone; with its last report where it was to finish."""
 
     finished: Finished | None = None
     left_over: str | None = None
 
 
-class Gone(Part, frozen=True, kw_only=True, tag_field="told", tag="gone"):
+class Gone(Part, frozen=True, kw_only=True, tag_field="reply", tag="gone"):
     """The worker gave no number, and is gone."""
 
     failed: Failed
 
 
-class Busy(Part, frozen=True, kw_only=True, tag_field="told", tag="busy"):
+class Busy(Part, frozen=True, kw_only=True, tag_field="reply", tag="busy"):
     """Nothing can be measured now: one line says why."""
 
     reason: str
 
 
 Ask = Start | Refer | Take | Finish | End
-Told = Started | Taken | Ended | Gone | Busy
+Reply = Started | Taken | Ended | Gone | Busy
 ASK = msgspec.json.Decoder(Ask)
-TOLD = msgspec.json.Decoder(Told)
-Role = Literal["cell", "reference"]
+REPLY = msgspec.json.Decoder(Reply)

@@ -10,21 +10,20 @@ import socket
 import traceback
 import uuid
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
 
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Failed, Finished
-from cputrain.record.part import Failure, typed
-from cputrain.record.process import Placement
+from cputrain.record.part import Failure
 from cputrain.run import family
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.connection import Connection, LeaseEnded, hung_up
 from cputrain.run.conductor.protocol import End, Ended, Finish, Gone, Refer, Start, Started, Take
+from cputrain.run.failed import CellFailed
 from cputrain.run.forking import ParentFailed, Parents
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.launch import Worker
 
 MOST_REFERENCES = 4
 """That are alive together: a suite's, one for each engine, and another suite's to come back to."""
@@ -51,7 +50,7 @@ class Conductor:
         self._lease = lease = Connection(line, self._owner)
         try:
             while (ask := lease.ask()) is not None:
-                lease.tell(self._told(ask))
+                lease.tell(self._reply(ask))
         except (LeaseEnded, ConnectionError):
             pass  # the cell was killed: its worker goes, as at an orderly end
         finally:
@@ -69,7 +68,7 @@ class Conductor:
         self._parents.end()
         family.reap()
 
-    def _told(self, line: bytes) -> protocol.Told:
+    def _reply(self, line: bytes) -> protocol.Reply:
         """What comes of a request; one line says what is wrong, whatever it is."""
         try:
             ask = protocol.ASK.decode(line)
@@ -87,7 +86,7 @@ class Conductor:
             traceback.print_exc()  # to the conductor's log
             return self._failed(ask, "failed", f"in the conductor: {type(error).__name__}: {error}")
 
-    def _do(self, ask: protocol.Ask) -> protocol.Told:
+    def _do(self, ask: protocol.Ask) -> protocol.Reply:
         match ask:
             case Start():
                 self._take_up(ask.run)
@@ -125,7 +124,7 @@ class Conductor:
     def _start(self, ask: Start, watch: Callable[[], None], parents: Parents | None) -> Started:
         worker = Worker(
             Experiment.from_json(ask.experiment),
-            msgspec.to_builtins(ask.request),
+            ask.request,
             compiled=None if ask.compiled is None else Path(ask.compiled),
             keep=ask.keep,
             parents=parents,
@@ -135,8 +134,8 @@ class Conductor:
         name = uuid.uuid4().hex[:12]
         self._workers[name] = worker
         ready = worker.ready()
-        placement = typed(Placement, msgspec.to_builtins(asdict(worker.placement)))
-        return Started(worker=name, forked=worker.forked, placement=placement, ready=ready)
+        placed = worker.placement
+        return Started(worker=name, forked=worker.forked, placement=placed, ready=ready)
 
     def _refer(self, ask: Refer) -> Started:
         experiment = Experiment.from_json(ask.experiment)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from cputrain import environ, paths
 from cputrain.analysis.claims.claim import Demonstration, Pair
-from cputrain.machine.parent import dies_with_parent
 from cputrain.record import files
 from cputrain.record.altered import SCHEMA, Altered, path
+from cputrain.record.part import Part
 from cputrain.record.process import Turn
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.run import altered, names, one_pair, stacks
 from cputrain.run.session import Session
+from cputrain.sweep.one_request import Ended, Process
 
 
 class Processes:
@@ -54,11 +53,11 @@ class Processes:
         )
         session = replace(self.session, number=number)
         env = session.to_env() | {environ.CONDUCTOR: str(conductor)}
-        said = self._run(one_pair.__name__, request, env)
-        found = [w for w in self.workers(pair) if w.run == self.session.run and w.turn == turn]
-        if not found or found[-1].status == "unproven":
-            return f"its process left no result: {said}"
-        return found[-1]
+        ended = self._serve(one_pair.__name__, request, env)
+        left = [w for w in self.workers(pair) if w.run == self.session.run and w.turn == turn]
+        if not left or left[-1].status == "unproven":
+            return f"its process left no result: {ended}"
+        return left[-1]
 
     def demonstration(self, what: Demonstration) -> Altered | str:
         """Run a demonstration; its record, or why there is none."""
@@ -69,10 +68,10 @@ class Processes:
             is_fault=what.is_fault,
             blocks=what.blocks,
         )
-        said = self._run(altered.__name__, request, self.session.to_env())
+        ended = self._serve(altered.__name__, request, self.session.to_env())
         record = self.demonstrated(what)
         if isinstance(record, str) or record.session != self.session.id:
-            return f"its process left no record: {said}"
+            return f"its process left no record: {ended}"
         return record
 
     def workers(self, pair: Pair) -> list[WorkerRecord]:
@@ -91,22 +90,5 @@ class Processes:
         except files.RecordError as error:
             return str(error)
 
-    def _run(self, module: str, request: object, env: Mapping[str, str]) -> str:
-        """Run one to its end; the last line that it printed."""
-        process = subprocess.Popen(
-            [str(self.python), "-P", "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={
-                **os.environ,
-                **env,
-                "PYTHONPATH": str(paths.PROJECT),
-                environ.STACK: stacks.MAIN,
-            },
-            start_new_session=True,
-            preexec_fn=dies_with_parent(),
-        )
-        _, stderr = process.communicate(files.encode(request))
-        last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
-        return f"status {process.returncode}: {last}"
+    def _serve(self, module: str, request: Part, env: Mapping[str, str]) -> Ended:
+        return Process(self.python, module, env, stacks.MAIN).serve(request)

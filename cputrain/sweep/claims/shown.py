@@ -50,12 +50,12 @@ class Shown:
         plain = "" if record.plain is None else f", without {_median_s(record.plain) / other:.2f}x"
         self.progress.say(f"{head}  {own / other:.2f}x{plain}")
 
-    def verdicts(self, told: Sequence[ClaimVerdict]) -> None:
+    def verdicts(self, verdicts: Sequence[ClaimVerdict]) -> None:
         """The table."""
         table = Table(title="claims", title_justify="left")
         for name in ("id", "claim", "published", "verdict", "why"):
             table.add_column(name)
-        for verdict in told:
+        for verdict in verdicts:
             words = (verdict.id, verdict.sentence, verdict.published, verdict.verdict, verdict.why)
             table.add_row(*map(shown, words))
         self.progress.console.print(table)

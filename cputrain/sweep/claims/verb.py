@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -20,8 +19,8 @@ from cputrain.errors import RunError
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import compiled, placement, recording, stacks, suite
 from cputrain.run.conductor.client import Listening
-from cputrain.run.launch import CellFailed
-from cputrain.run.session import Session
+from cputrain.run.failed import CellFailed
+from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.claims.processes import Processes
 from cputrain.sweep.claims.shown import Shown
@@ -59,7 +58,7 @@ class Claims:
 
     def begin(self, session: Session) -> None:
         """Give the session its name, that of the one it goes on with; say what will be done."""
-        name = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        name = new_name()
         earlier = None if self.fresh else self._earlier(session.machine)
         self.session = replace(session, id=earlier or name, run=uuid.uuid4().hex[:12])
         self.shown = Shown(self.progress)
@@ -177,8 +176,8 @@ class Claims:
         summary = exporting.export()
         judged = self._judged()
         wanted = {claim.id for claim in self.claims}
-        told = [verdict for verdict in judged.verdicts if verdict.id in wanted]
-        self.shown.verdicts(told)
+        verdicts = [verdict for verdict in judged.verdicts if verdict.id in wanted]
+        self.shown.verdicts(verdicts)
         for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
         if self.left_out:

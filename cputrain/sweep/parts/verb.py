@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from collections.abc import Collection
 from dataclasses import replace
 
-from cputrain import environ, paths
+from cputrain import paths
 from cputrain.engines import parts as engines_parts
 from cputrain.errors import UsageError
-from cputrain.machine.parent import dies_with_parent
-from cputrain.record import files
 from cputrain.record.parts import PartsRecord
 from cputrain.report import parts as report
 from cputrain.results import parts as records
 from cputrain.results.records import Problem
 from cputrain.run import watched_worker
-from cputrain.run.session import Session
+from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.console import seconds
+from cputrain.sweep.one_request import Process
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side.lineup import SHAPES
 
@@ -35,7 +31,6 @@ class Parts:
     def __init__(self, engines: Collection[str]) -> None:
         self.engines = engines
         self.progress = Progress()
-        self.process: subprocess.Popen[bytes] | None = None
         self.done = 0
 
     def choose(self) -> list[plan.Planned]:
@@ -57,7 +52,7 @@ class Parts:
 
     def begin(self, session: Session) -> None:
         """Give the session its name; say what is watched."""
-        name = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        name = new_name()
         self.session = replace(session, id=name, run=name)
         names = dict.fromkeys(cell.name for block in self.blocks for cell in block.cells)
         shapes = " and ".join(block.name for block in self.blocks)
@@ -73,30 +68,14 @@ class Parts:
         request = watched_worker.Request(
             shape=shape, engine=cell.name, experiment=cell.experiment.to_json()
         )
-        self.process = subprocess.Popen(
-            [str(asv.python()), "-P", "-m", watched_worker.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={
-                **os.environ,
-                **self.session.to_env(),
-                "PYTHONPATH": str(paths.PROJECT),
-                environ.STACK: cell.stack,
-            },
-            start_new_session=True,
-            preexec_fn=dies_with_parent(),
-        )
-        _, stderr = self.process.communicate(files.encode(request))
-        status, self.process = self.process.returncode, None
+        process = Process(asv.python(), watched_worker.__name__, self.session.to_env(), cell.stack)
+        ended = process.serve(request)
         folder = paths.output_folder(self.session.machine, self.session.mode)
         path = watched_worker.path_of(folder, shape, cell.name)
         record = records.read_file(path, self.session.machine)
         name = f"{shape} {cell.name}"
-        if status or not isinstance(record, PartsRecord) or not self._is_of_now(record):
-            last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
-            ended = f"its process ended with status {status}: {last}"
-            why = record if isinstance(record, Problem) else ended
+        if ended.status or not isinstance(record, PartsRecord) or not self._is_of_now(record):
+            why = record if isinstance(record, Problem) else f"its process ended with {ended}"
             self.progress.failed += 1
             self.progress.say(f"{name}: failed: {why}")
         else:

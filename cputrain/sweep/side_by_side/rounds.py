@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain import environ, paths
-from cputrain.machine.parent import dies_with_parent
-from cputrain.record import files
 from cputrain.record import process as record_process
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
@@ -19,6 +14,7 @@ from cputrain.run import one_worker, stacks
 from cputrain.run.session import Session
 from cputrain.sweep import plan
 from cputrain.sweep.durations import guess_s
+from cputrain.sweep.one_request import Process
 from cputrain.sweep.side_by_side.lineup import Turn
 
 
@@ -52,10 +48,9 @@ class Rounds:
         seed: int,
     ) -> None:
         self.folder, self.pythons, self.session, self.seed = folder, pythons, session, seed
-        self.env = {**session.to_env(), "PYTHONPATH": str(paths.PROJECT)}
         self.lost: dict[tuple[object, ...], tuple[str, str]] = {}
         self.done = 0
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
 
     def take(
         self, turns: Sequence[Turn], say: Callable[[Turn, WorkerRecord | Lost, float], None]
@@ -91,21 +86,12 @@ class Rounds:
         request = one_worker.Request(
             values=cell.values, experiment=cell.experiment.to_json(), turn=place
         )
-        self.process = subprocess.Popen(
-            [str(self.pythons[cell.stack]), "-P", "-m", one_worker.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **self.env, environ.STACK: cell.stack},
-            start_new_session=True,
-            preexec_fn=dies_with_parent(),
-        )
-        _, stderr = self.process.communicate(files.encode(request))
-        status, self.process = self.process.returncode, None
+        python, env = self.pythons[cell.stack], self.session.to_env()
+        self.process = Process(python, one_worker.__name__, env, cell.stack)
+        ended, self.process = self.process.serve(request), None
         worker = next((w for w in self.workers(cell) if w.turn == place), None)
-        if status or worker is None or worker.status == "unproven":
-            last = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
-            return self._lose(cell, "failed", f"its process ended with status {status}: {last}")
+        if ended.status or worker is None or worker.status == "unproven":
+            return self._lose(cell, "failed", f"its process ended with {ended}")
         if not worker.ok:
             return self._lose(cell, worker.status, worker.reason or "the record gives no reason")
         self.done += 1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
 from cputrain import paths
 from cputrain.run import names, stacks
-from cputrain.run.session import Session
+from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side import lineup, outcome
@@ -39,7 +37,7 @@ class SideBySide:
 
     def begin(self, session: Session) -> None:
         """Give the session its name; say which engines take how many turns."""
-        name = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        name = new_name()
         self.session = replace(session, id=name, run=name)
         self.turns = list(lineup.turns(self.blocks, self.rounds, self.seed))
         self.shown = Shown(self.progress, self.turns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from cputrain.knobs.inforce import NotInForce
 from cputrain.machine import threads
 from cputrain.record.answers import Finished, Phase, Sampled
 from cputrain.record.proof import Check, Trained
+from cputrain.record.requests import JobRequest
 from cputrain.record.sample import Sample
 from cputrain.worker import blocks
 from cputrain.worker.job import Job
@@ -31,7 +32,7 @@ class AlteredJob(Job):
         name: of the alteration, in `faults.FAULTS`.
     """
 
-    def __init__(self, request: dict[str, Any], descriptor: int, name: str) -> None:
+    def __init__(self, request: JobRequest, descriptor: int, name: str) -> None:
         super().__init__(request, descriptor)
         self.name = name
         self.said: dict[str, str] = {}
@@ -80,7 +81,7 @@ class AlteredJob(Job):
             return super().in_force()
         return []
 
-    def sample(self, words: Mapping[str, Any]) -> None:
+    def sample(self, beside: bool) -> None:
         """One block; answers with it. Nothing in it is refused.
 
         Blocks of others are compared with it, so it says whether it was disturbed, as they do.

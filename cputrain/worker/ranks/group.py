@@ -9,10 +9,17 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from cputrain.record.requests import JobRequest
+from cputrain.worker.ranks.messages import Message
+
 BACKEND = "gloo"
 PATIENCE_S = 3600
 """How long a process waits for the others; one that died is noticed at once. The wall-clock
 limit of a whole worker is its launcher's."""
+
+
+class UnknownMessage(RuntimeError):
+    """Rank 0 sent what no rank knows: one line."""
 
 
 class Group:
@@ -37,15 +44,28 @@ class Group:
         """What really carries their messages."""
         return str(dist.get_backend())
 
-    def tell(self, message: Any) -> None:
-        """Send a message from rank 0 to all others, which `hear` it."""
+    def tell(self, message: JobRequest | Message) -> None:
+        """Send a message from rank 0 to all others, which `hear` it; the request comes first."""
         dist.broadcast_object_list([message], src=0)
 
-    def hear(self) -> Any:
-        """The next message of rank 0."""
-        heard: list[Any] = [None]
-        dist.broadcast_object_list(heard, src=0)
-        return heard[0]
+    def hear_request(self) -> JobRequest:
+        """The first message of rank 0: what all of them run. Raises UnknownMessage."""
+        request = self._next()
+        if not isinstance(request, JobRequest):
+            raise UnknownMessage(f"rank 0 sent {type(request).__name__} before the request")
+        return request
+
+    def hear(self) -> Message:
+        """The next message of rank 0. Raises UnknownMessage."""
+        message = self._next()
+        if not isinstance(message, Message):
+            raise UnknownMessage(f"rank 0 sent {type(message).__name__}, and no message")
+        return message
+
+    def _next(self) -> Any:
+        received: list[Any] = [None]
+        dist.broadcast_object_list(received, src=0)
+        return received[0]
 
     def gather(self, value: Any) -> list[Any]:
         """The values of all ranks, on rank 0; elsewhere an empty list."""

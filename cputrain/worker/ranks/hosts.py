@@ -15,7 +15,6 @@ No framework is imported until CPUs and threads are settled.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import os
 import signal
@@ -23,16 +22,18 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from cputrain.engines import settings, specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.machine import mask, parent
-from cputrain.machine.mask import Placement
 from cputrain.machine.topology import TopologyError, read_topology
 from cputrain.record import files
 from cputrain.record.answers import Answer, Finished, Phase, Ready, Report, Sampled
-from cputrain.record.process import Place
+from cputrain.record.process import Place, Placement
+from cputrain.record.requests import JobRequest
 from cputrain.worker.ranks.places import label, where
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def settle(experiment: Experiment) -> Placement:
     return placement
 
 
-def lead(request: dict[str, Any], out: Path) -> None:
+def lead(request: JobRequest, out: Path) -> None:
     """Rank 0: train, say on standard error what goes on, write the report."""
     from cputrain.worker.ranks.leader import Leader
 
@@ -115,7 +116,7 @@ def lead(request: dict[str, Any], out: Path) -> None:
     leader = Reporter(request, descriptor=-1)
     leader.prepare()
     for _ in range(leader.experiment.budget.samples):
-        leader.sample({})
+        leader.sample(beside=False)
     leader.finish()
     (ready,) = (message for message in answers if isinstance(message, Ready))
     sampled = [message for message in answers if isinstance(message, Sampled)]
@@ -123,7 +124,7 @@ def lead(request: dict[str, Any], out: Path) -> None:
     report = Report(
         label=label(leader.places),
         places=leader.places,
-        experiment=request["experiment"],
+        experiment=request.experiment,
         ready=ready,
         samples=[message.sample for message in sampled],
         peak=sampled[-1].peak,
@@ -139,7 +140,7 @@ def follow(placement: Placement) -> None:
     from cputrain.worker.ranks.member import Follower
 
     group: Group = Group()
-    request = group.hear() | {"placement": dataclasses.asdict(placement)}
+    request = structs.replace(group.hear_request(), placement=placement)
     group.gather(where(placement.of_rank(group.local_rank)))
     Follower(request, group).serve()
 
@@ -158,14 +159,14 @@ def run(arguments: argparse.Namespace) -> None:
     if int(os.environ["RANK"]):
         follow(placement)
         return
-    request = {
-        "experiment": experiment.to_json(),
-        "placement": dataclasses.asdict(placement),
-        "launched": time.monotonic(),
-        "folder": str(arguments.out.parent),
-        "offline": arguments.offline,
-        "model_cap_bytes": 0,
-    }
+    request = JobRequest(
+        experiment=experiment.to_json(),
+        placement=placement,
+        launched=time.monotonic(),
+        folder=str(arguments.out.parent),
+        offline=arguments.offline,
+        model_cap_bytes=0,
+    )
     lead(request, arguments.out)
 
 

@@ -12,10 +12,12 @@ from cputrain.machine.memory import peak_or_reason
 from cputrain.record.answers import Peak, SoFar
 from cputrain.record.part import readings
 from cputrain.record.proof import Check
+from cputrain.record.requests import JobRequest
 from cputrain.record.sample import Exchange, Sample
 from cputrain.worker.ranks import agreement, traffic
 from cputrain.worker.ranks.group import Group
 from cputrain.worker.ranks.member import Member
+from cputrain.worker.ranks.messages import CheckSettings, CompareWeights, ComputeLoss, Leave
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 class Leader(Member):
     """Rank 0: the one that the launcher talks to. Its counts and times are those of all."""
 
-    def __init__(self, request: dict[str, Any], descriptor: int) -> None:
+    def __init__(self, request: JobRequest, descriptor: int) -> None:
         super().__init__(request, descriptor)
-        self.of_own(self.placement)
+        self.take_share(self.placement)
 
     def join(self) -> None:
         """Meet the others, and tell them what the launcher asks."""
@@ -44,7 +46,7 @@ class Leader(Member):
 
     def in_force(self) -> list[Check]:
         """Every rank's; those of the others by their number."""
-        self.group.tell({"do": "check"})
+        self.group.tell(CheckSettings())
         own = super().in_force()
         each = self.group.gather(None)
         self.checked = [
@@ -94,7 +96,7 @@ class Leader(Member):
 
     def checked_again(self) -> list[Check] | None:
         """All ranks still hold the same weights, after all training."""
-        self.group.tell({"do": "compare"})
+        self.group.tell(CompareWeights())
         equal = agreement.same_weights(self.group, self.engine)
         inforce.require(equal)
         before = [check for check in self.checked if check.name != equal[0].name]
@@ -103,7 +105,7 @@ class Leader(Member):
     def finish(self) -> None:
         """Prove, save, answer; then the others may end."""
         super().finish()
-        self.group.tell({"do": "finish"})
+        self.group.tell(Leave())
 
 
 class _Whole:
@@ -114,7 +116,7 @@ class _Whole:
 
     def loss(self, batch: Batch) -> float:
         """The mean of the losses of all ranks' rows; they have as many targets each."""
-        self._group.tell({"do": "loss", "batch": batch})
+        self._group.tell(ComputeLoss(batch=batch))
         return self._group.mean(self._own.loss(batch))
 
     def __getattr__(self, name: str) -> Any:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
-from cputrain.machine.mask import Placement
 from cputrain.record.answers import Answer
+from cputrain.record.process import Placement
+from cputrain.record.requests import JobRequest
 from cputrain.worker.job import Job
 from cputrain.worker.ranks import agreement
 from cputrain.worker.ranks.group import Group
+from cputrain.worker.ranks.messages import (
+    CheckSettings,
+    CompareWeights,
+    ComputeLoss,
+    Leave,
+    Train,
+)
 from cputrain.worker.ranks.stepping import RankStepper
 from cputrain.worker.stepper import Stepper
 
@@ -27,7 +35,7 @@ class Member(Job):
     group: Group
     parallel: ParallelEngine
 
-    def of_own(self, placement: Placement) -> None:
+    def take_share(self, placement: Placement) -> None:
         """Take this rank's share of a host's CPUs and threads."""
         self.placement = placement.of_rank(int(os.environ["LOCAL_RANK"]))
         self.cpus = list(self.placement.cpus)
@@ -69,10 +77,10 @@ class Member(Job):
 class Follower(Member):
     """Every other rank: it has met the others, and tells the launcher nothing."""
 
-    def __init__(self, request: dict[str, Any], group: Group) -> None:
+    def __init__(self, request: JobRequest, group: Group) -> None:
         super().__init__(request, descriptor=-1)
         self.group = group
-        self.of_own(self.placement)
+        self.take_share(self.placement)
 
     def say(self, message: Answer) -> None:
         """Nothing: rank 0 answers for all."""
@@ -81,14 +89,14 @@ class Follower(Member):
         """Do what rank 0 says until it is finished."""
         self.build()
         self.initial = {}  # for the proof, which is rank 0's
-        while (message := self.group.hear())["do"] != "finish":
-            match message["do"]:
-                case "train":
-                    self.stepper.train(message["steps"])
-                case "loss":
-                    self.group.mean(self.engine.loss(message["batch"]))
-                case "check":
+        while not isinstance(message := self.group.hear(), Leave):
+            match message:
+                case Train(steps=steps):
+                    self.stepper.train(steps)
+                case ComputeLoss(batch=batch):
+                    self.group.mean(self.engine.loss(batch))
+                case CheckSettings():
                     self.group.gather(self.in_force())
-                case "compare":
+                case CompareWeights():
                     agreement.same_weights(self.group, self.engine)
         self.feed.close()

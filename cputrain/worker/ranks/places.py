@@ -6,8 +6,7 @@ import os
 import socket
 from pathlib import Path
 
-from cputrain.machine.mask import Placement
-from cputrain.record.process import Place
+from cputrain.record.process import Place, Placement
 
 
 def where(placement: Placement) -> Place:

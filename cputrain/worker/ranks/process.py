@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 
+from cputrain.record import requests
 from cputrain.worker import serving
 from cputrain.worker.answering import answer, failure
 
@@ -39,7 +39,7 @@ def _lead(descriptor: int) -> int:
         return 1
     from cputrain.worker.ranks.leader import Leader
 
-    serving.serve(Leader(json.loads(line), descriptor))
+    serving.serve(Leader(requests.decode_request(line), descriptor))
     return 0
 
 
@@ -52,5 +52,5 @@ def _follow() -> int:
     from cputrain.worker.ranks.member import Follower
 
     group = Group()
-    Follower(group.hear(), group).serve()
+    Follower(group.hear_request(), group).serve()
     return 0

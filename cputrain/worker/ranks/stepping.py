@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cputrain.experiment import Experiment
-from cputrain.machine.mask import Placement
 from cputrain.machine.memory import peak_or_reason
 from cputrain.machine.reading import Unknown
 from cputrain.record.part import readings
+from cputrain.record.process import Placement
 from cputrain.record.sample import Noise, RankSample
 from cputrain.worker.ranks import traffic
 from cputrain.worker.ranks.group import Group
+from cputrain.worker.ranks.messages import Train
 from cputrain.worker.stepper import Stepper
 from cputrain.worker.watch import Watch
 
@@ -44,7 +45,7 @@ class RankStepper(Stepper):
     def train(self, steps: int) -> list[float]:
         """See `Stepper.train`; the other ranks have to train as many."""
         if self._group.rank == 0:
-            self._group.tell({"do": "train", "steps": steps})
+            self._group.tell(Train(steps=steps))
         self._group.wait_for_all()
         watch, before = Watch(self._experiment, self._placement, self._feed), _sent()
         step_s = super().train(steps)

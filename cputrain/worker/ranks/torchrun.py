@@ -10,7 +10,7 @@ import re
 import sys
 
 from cputrain import environ
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 LOOPBACK = "127.0.0.1"
 INTERFACE = "lo"
@@ -42,7 +42,7 @@ def take_place() -> None:
 
     torchrun starts every rank with its own mask, that of all.
     """
-    if masks := environ.given(environ.RANK_CPUS):
+    if masks := environ.value(environ.RANK_CPUS):
         cpus = masks.split(";")[int(os.environ["LOCAL_RANK"])]
         os.sched_setaffinity(0, map(int, cpus.split(",")))
 
@@ -51,7 +51,7 @@ def first_death(output: str) -> tuple[int, int] | None:
     """Rank and exit status (minus the signal) of who ended torchrun's run; None if it is silent.
 
     Args:
-        said: the end of torchrun's standard error.
+        output: the end of torchrun's standard error.
     """
     match = re.search(
         r"Root Cause \(first observed failure\):"

@@ -13,7 +13,7 @@ from cputrain.engines import settings, specs
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import threads
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 JAX = settled(engine="jax", compile="xla")
 CHILD = """

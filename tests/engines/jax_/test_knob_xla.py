@@ -17,7 +17,7 @@ from cputrain.engines.jax_ import executed as jax_executed
 from cputrain.engines.jax_.knobs import xla
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 TOY = Path(__file__).parent
 ONE = Placement((0,), 1, 1, 1)

@@ -22,7 +22,7 @@ from cputrain.machine import library_search, openmp
 from cputrain.machine.mapped import file_of
 from cputrain.engines.native_.knobs import omp_runtime, omp_schedule
 from cputrain.knobs import pinning, waiting
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 from cputrain.experiment import Experiment
 from cputrain.experiment.system import OMP_SCHEDULES
 library = ctypes.CDLL(sys.argv[1])

@@ -11,7 +11,7 @@ from cputrain.engines.native_ import library_build
 from cputrain.record.cell import CellKey
 from cputrain.run import fresh
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")

@@ -19,7 +19,7 @@ import json, sys
 import torch, torch._inductor.config
 from cputrain.engines.torch_.knobs.inductor import InductorCompiler
 from cputrain.experiment import Experiment
-from cputrain.machine.mask import Placement
+from cputrain.record.process import Placement
 
 experiment, place = Experiment.from_json(json.loads(sys.argv[1])), Placement((0,), 1, 1, 1)
 knob = InductorCompiler()

@@ -30,9 +30,9 @@ def test_flags_join_what_the_environment_gives(tmp_path, monkeypatch):
     one, other = put(tmp_path / "one.so"), put(tmp_path / "other.so")
     monkeypatch.setenv(library_search.VARIABLE, f"mkl={one}:jemalloc={one}")
     monkeypatch.chdir(tmp_path)
-    assert library_search.given(["jemalloc=other.so"]) == f"mkl={one}:jemalloc={other}"
+    assert library_search.from_arguments(["jemalloc=other.so"]) == f"mkl={one}:jemalloc={other}"
     monkeypatch.delenv(library_search.VARIABLE)
-    assert library_search.given([]) == ""
+    assert library_search.from_arguments([]) == ""
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_flags_join_what_the_environment_gives(tmp_path, monkeypatch):
 )
 def test_a_bad_flag_is_named(word, named):
     with pytest.raises(UsageError) as caught:
-        library_search.given([word])
+        library_search.from_arguments([word])
     assert named in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -71,8 +71,8 @@ def test_a_bad_flag_is_status_2_before_anything_is_done():
 def test_a_flag_with_a_space_in_the_path_is_refused_where_it_is_preloaded(tmp_path):
     path = put(tmp_path / "a b" / "lib.so")
     with pytest.raises(UsageError, match="space or colon"):
-        library_search.given([f"jemalloc={path}"])
-    assert library_search.given([f"mkl={path}"]) == f"mkl={path}"
+        library_search.from_arguments([f"jemalloc={path}"])
+    assert library_search.from_arguments([f"mkl={path}"]) == f"mkl={path}"
 
 
 def test_workers_are_told_what_was_found(root, monkeypatch, tmp_path):

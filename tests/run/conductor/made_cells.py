@@ -35,7 +35,7 @@ import json, sys
 from cputrain.experiment import Experiment
 from cputrain.record.cell import CellKey
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 name, changes, samples = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 base = Experiment().but(**{**changes, "samples": samples})
 varied = base.but(seq_len=2 * base.training.seq_len)

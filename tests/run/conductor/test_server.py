@@ -11,6 +11,7 @@ from settled import settled
 
 from cputrain import environ
 from cputrain.machine import processes
+from cputrain.record.requests import WorkerRequest
 from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.protocol import (
     End,
@@ -20,9 +21,8 @@ from cputrain.run.conductor.protocol import (
     Started,
     Take,
     Taken,
-    WorkerRequest,
 )
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
@@ -133,7 +133,7 @@ def test_what_it_cannot_read_is_a_line(run, words):
         line.connect(run.path)
         line.sendall(words + b"\n")
         told = json.loads(line.makefile("rb").readline())
-    assert told["told"] == "gone"
+    assert told["reply"] == "gone"
     assert told["failed"]["reason"].startswith("the conductor cannot read what it is asked: ")
 
 

@@ -7,8 +7,10 @@ from made_cells import BUDGET, NATIVE, is_stopped
 from settled import settled
 
 from cputrain.machine import processes
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import launch
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
@@ -37,7 +39,7 @@ def clock(monkeypatch):
 def start(root):
     """Start a worker; `watch` is called while an answer is waited for."""
     workers = []
-    request = {"folder": str(root / "model"), "offline": True, "model_cap_bytes": 0}
+    request = WorkerRequest(folder=str(root / "model"), offline=True, model_cap_bytes=0)
 
     def make(watch=lambda: None, steps=3):
         experiment = EXPERIMENT.but(steps=steps)

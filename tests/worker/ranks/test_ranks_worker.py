@@ -19,14 +19,14 @@ from cputrain.machine import processes
 from cputrain.model import initial
 from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.cell import CellKey
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import fresh, launch, placement
 from cputrain.run.cell import CellRun
-from cputrain.run.launch import CellFailed
+from cputrain.run.failed import CellFailed
 from cputrain.worker.ranks import torchrun
 
 SHAPE = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "batch_size": 2, "grad_accum": 2}
 SMALL = settled(**SHAPE, processes=2, steps=4, samples=1, warm_up_steps=2)
-REQUEST = {"offline": True, "model_cap_bytes": 0}
 pytestmark = pytest.mark.skipif(
     (reason := placement.why_not(SMALL)) is not None, reason=str(reason)
 )
@@ -95,7 +95,8 @@ def test_what_each_rank_sent_and_held_is_recorded(honest):
 
 
 def started(tmp_path, command=(), experiment=SMALL):
-    return launch.Worker(experiment, REQUEST | {"folder": str(tmp_path)}, command=command)
+    request = WorkerRequest(folder=str(tmp_path), offline=True, model_cap_bytes=0)
+    return launch.Worker(experiment, request, command=command)
 
 
 def marked(worker):

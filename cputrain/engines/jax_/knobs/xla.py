@@ -75,7 +75,7 @@ def capped(level: str, by_writer: dict[str, dict[str, int]]) -> list[Check]:
     XLA wrote some vectors in any case; oneDNN nothing where no product is worth its kernels.
 
     Args:
-        found: as `jitted.vectors` counts them.
+        by_writer: as `jitted.vectors` counts them.
     """
     checks = []
     for writer, name in (("xla", "XLA"), ("onednn", "oneDNN")):

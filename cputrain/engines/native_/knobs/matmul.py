@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from cputrain.knobs.inforce import Check, same
-from cputrain.knobs.matmul import MKL_LAYERS, Matmul, given
+from cputrain.knobs.matmul import MKL_LAYERS, Matmul, library_path
 
 ALONE = {
     "openblas": {"OPENBLAS_NUM_THREADS": "1"},
@@ -28,7 +28,7 @@ class NativeMatmul(Matmul):
         blas = readings.get("blas") or {}
         checks = [same("threads of the library itself", 1, blas.get("threads"))]
         if backend == "mkl":
-            layer = layer_of(given(), readings)
+            layer = layer_of(library_path(), readings)
             checks.append(same("MKL's threading layer", "sequential", layer))
         return checks
 

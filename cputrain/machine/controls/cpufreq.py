@@ -1,27 +1,102 @@
-"""Settings that are one word: governor, energy preference, turbo and the mode of huge pages."""
+"""cpufreq's policies, and their settings of one word: governor, energy preference, turbo."""
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Collection
+from pathlib import Path
+from typing import ClassVar
 
-from cputrain.machine.controls.control import (
-    CPUFREQ,
-    Control,
-    PolicyControl,
-    is_virtual,
-    policies,
-    readable,
-    why_no_policy,
-)
-from cputrain.machine.controls.files import Files
+from cputrain.machine import cpu, reading
+from cputrain.machine.controls.control import Control, Files, readable
+from cputrain.machine.reading import Unknown
 
+CPUFREQ = "/sys/devices/system/cpu/cpufreq"
+"""The folder of cpufreq's policies: folders of settings that one or several CPUs share."""
 ACTIVE = ("intel_pstate", "amd-pstate-epp")
 """Drivers that choose the clock themselves, by a preference that `performance` fixes."""
 
 BOOST = f"{CPUFREQ}/boost"
 NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
-ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
+
+
+def policies(files: Files, cpus: Collection[int] | None) -> list[str]:
+    """Folders of the policies that rule these CPUs, each once, by number; None is all."""
+    wanted = None if cpus is None else set(cpus)
+    return [name for name, ruled in _policies(files.root) if wanted is None or ruled & wanted]
+
+
+def ruled_cpus(files: Files, cpus: Collection[int] | None) -> set[int]:
+    """The CPUs that share a policy with one of these, and these."""
+    folders = set(policies(files, cpus))
+    return {cpu for name, cpus in _policies(files.root) if name in folders for cpu in cpus}
+
+
+@functools.lru_cache(maxsize=8)
+def _policies(root: Path) -> tuple[tuple[str, frozenset[int]], ...]:
+    """Every policy with its online CPUs; one without any can be neither read nor written.
+
+    Kept: a plan asks hundreds of times, and CPUs do not come and go during one.
+    """
+    listed = []
+    for folder in root.glob(f"{CPUFREQ.lstrip('/')}/policy[0-9]*"):
+        name = f"{CPUFREQ}/{folder.name}"
+        try:
+            cpus = reading.text(root, f"{name}/affected_cpus").split()
+        except reading.Unknown:
+            continue
+        listed.append((name, frozenset(map(int, cpus))))
+    return tuple(sorted(listed, key=lambda policy: int(policy[0].rpartition("policy")[2])))
+
+
+def why_no_policy(files: Files, cpus: Collection[int] | None) -> str | None:
+    """Why the clock of these CPUs cannot be set at all; None where it can."""
+    if not policies(files, None):
+        if is_virtual(files):
+            return "no cpufreq here: in a virtual machine the host decides about the clock"
+        return "no cpufreq here: the kernel has no driver for this CPU's clock"
+    missing = sorted(set(cpus or ()) - ruled_cpus(files, None))
+    return f"no cpufreq policy for CPU {', '.join(map(str, missing))}" if missing else None
+
+
+def is_virtual(files: Files) -> bool:
+    """Whether x86's flags say that a hypervisor runs this machine."""
+    try:
+        return "hypervisor" in cpu.info(files.root, "flags").split()
+    except reading.Unknown:
+        return False
+
+
+class PolicyControl(Control):
+    """A control with one file, `setting`, in the folder of each cpufreq policy."""
+
+    setting: ClassVar[str]
+
+    def folders(self) -> list[str]:
+        """The policies of its CPUs."""
+        return policies(self.files, self.cpus)
+
+    def names(self) -> list[str]:
+        return [f"{folder}/{self.setting}" for folder in self.folders()]
+
+    def choices(self, listed: str) -> list[str]:
+        """Words in file `listed` of every one of its policies, in order. Raises Unknown."""
+        lists = [self.files.read(f"{folder}/{listed}").split() for folder in self.folders()]
+        return [word for word in lists[0] if all(word in words for words in lists)]
+
+    def why_not_listed(self, value: str, listed: str) -> str | None:
+        """Why `value` is not among the words in file `listed` of its policies; None if it is."""
+        try:
+            words = self.choices(listed)
+        except Unknown as unknown:
+            return f"the {self.label}s of this machine are unknown: {unknown}"
+        if value not in words:
+            return f"no {self.label} {value} here: {self.driver()} has {', '.join(words)}"
+        return None
+
+    def driver(self) -> str:
+        """The driver that sets the clock, or "this driver"."""
+        return self.now(f"{self.folders()[0]}/scaling_driver") or "this driver"
 
 
 class Governor(PolicyControl):
@@ -119,27 +194,3 @@ class Turbo(Control):
         if is_virtual(self.files):
             return "no turbo switch here: in a virtual machine the host decides about the clock"
         return "no turbo switch here: neither cpufreq's boost nor intel_pstate's no_turbo"
-
-
-class HugePageMode(Control):
-    """transparent_hugepage/enabled."""
-
-    name = "huge_pages"
-    label = "huge page mode"
-    explanation = "Whether the kernel backs memory with huge pages: always, where asked, or never."
-    per_cpu = False
-    pattern = ENABLED
-
-    def names(self) -> list[str]:
-        return [ENABLED]
-
-    def now(self, name: str) -> str | None:
-        """The word in brackets, as the kernel marks the one that is set."""
-        text = super().now(name)
-        marked = re.search(r"\[(\w+)\]", text or "")
-        return marked[1] if marked else text
-
-    def why_not(self, value: str) -> str | None:
-        if self.now(ENABLED) is None:
-            return "this kernel has no transparent huge pages"
-        return None

@@ -1,0 +1,158 @@
+"""Verbs and flags. Standard library only: they are read before anything is installed."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from cputrain.commands import arguments
+
+DESCRIPTION = """\
+Measure how fast this machine's CPU trains small language models, and what changes it.
+
+  python3 bench.py                      every suite, then tables under result/ (the main job)
+  python3 bench.py --quick              a few values of each suite, in minutes
+  python3 bench.py --bench 'SeqLen|Width'
+  python3 bench.py list                 the suites, their values, what this machine skips
+"""
+
+EPILOG = """\
+An interrupted run goes on where it stopped, suite by suite. Read result/README.md
+first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
+asv show, asv publish, asv preview.
+Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by Ctrl-C.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bench.py",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    run = verbs.add_parser("run", help="measure, then write the tables (the default verb)")
+    run.add_argument(
+        "--bench",
+        metavar="REGEX",
+        type=arguments.regex,
+        action="append",
+        help="only cells whose name matches, as asv's: 'SeqLen', 'Width.*512'; may be repeated",
+    )
+    run.add_argument(
+        "--quick",
+        action="store_true",
+        help="the cells that matter to most, or ends and middle of the suites that --bench names; "
+        "kept apart from full results",
+    )
+    run.add_argument(
+        "--passes",
+        type=arguments.count,
+        metavar="N",
+        help="fresh workers for a cell at most (default: as many as the time allows)",
+    )
+    _add_budget(run, "19, quick 1.4")
+    _add_fresh(run, "a stopped run")
+    _add_offline(run)
+    run.add_argument(
+        "--model-cap",
+        type=arguments.positive,
+        metavar="MB",
+        default=256.0,
+        help="do not keep trained models larger than this (default 256)",
+    )
+    run.add_argument(
+        "--library",
+        metavar="NAME=PATH",
+        action="append",
+        default=[],
+        help="take this file for libiomp5, mkl, openblas, onednn, jemalloc, tcmalloc or "
+        "mimalloc; may be repeated",
+    )
+    run.add_argument(
+        "--allow-machine-changes",
+        action="store_true",
+        help="let cells set clock, governor, turbo and huge-page mode of the whole machine, "
+        "and put them back",
+    )
+    run.add_argument(
+        "--ipex",
+        action="store_true",
+        help="also what Intel's extension of torch 2.8 runs, in an environment of its own",
+    )
+    verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
+    verbs.add_parser("export", help="write the tables under result/ again")
+    engines = verbs.add_parser(
+        "engines", help="every engine on the same work, in turns: one table, ratios to torch"
+    )
+    engines.add_argument(
+        "--rounds",
+        type=arguments.count,
+        metavar="N",
+        help="fresh workers for each cell (default 3)",
+    )
+    engines.add_argument("--quick", action="store_true", help="one round, in a table of its own")
+    engines.add_argument(
+        "--seed",
+        type=arguments.seed,
+        metavar="N",
+        help="of the order (default: one drawn and recorded)",
+    )
+    engines.add_argument(
+        "--inductor", action="store_true", help="also torch.compile, half a minute a worker"
+    )
+    _add_offline(engines)
+    parts = verbs.add_parser("parts", help="where the time of a step goes, engine by engine")
+    parts.add_argument(
+        "--engine", metavar="NAME", action="append", default=[], help="only this; may be repeated"
+    )
+    _add_offline(parts)
+    claims = verbs.add_parser(
+        "claims", help="what others claimed about training on CPUs, put to the test: 25 verdicts"
+    )
+    claims.add_argument("ids", nargs="*", metavar="ID", help="C1 to C25 (default: all)")
+    _add_budget(claims, "20")
+    _add_fresh(claims, "earlier pairs")
+    _add_offline(claims)
+    machine = verbs.add_parser("machine", help="what is recorded about a machine")
+    machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
+    verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
+    verbs.add_parser("restore", help="put back machine settings that a killed run left changed")
+    parser.epilog = f"run's flags:\n{_options(run)}\n{EPILOG}"
+    test = verbs.add_parser("test", help="run the project's own tests")
+    test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    return parser
+
+
+def _add_offline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--offline", action="store_true", help="never touch the network, neither hub nor index"
+    )
+
+
+def _add_budget(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--budget",
+        type=arguments.positive,
+        metavar="MINUTES",
+        help=f"time for all passes (default {default}); the next run goes on from there",
+    )
+
+
+def _add_fresh(parser: argparse.ArgumentParser, earlier: str) -> None:
+    parser.add_argument(
+        "--fresh", action="store_true", help=f"start over instead of going on with {earlier}"
+    )
+
+
+def _options(parser: argparse.ArgumentParser) -> str:
+    """The part of a parser's help that lists its options."""
+    return parser.format_help().split("options:\n")[1]
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The verb and its flags; `run` where no verb is given. Bad usage exits with status 2."""
+    words = list(argv)
+    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
+        words.insert(0, "run")
+    return _parser().parse_args(words)

@@ -1,0 +1,47 @@
+"""A worker that gave no number, and how one that died is told of."""
+
+from __future__ import annotations
+
+import signal
+
+from cputrain.machine import processes
+from cputrain.record.part import Failure
+from cputrain.worker.ranks import torchrun
+
+
+class CellFailed(Exception):
+    """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
+
+    def __init__(self, status: Failure, reason: str) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status: Failure = status
+        self.reason = reason
+
+
+def death(code: int, phase: str, printed: str, ranks: bool, oom_kills: int) -> CellFailed:
+    """Why a worker died.
+
+    Args:
+        code: its exit status, or minus the signal that ended it.
+        phase: what it did, in its own words.
+        printed: the end of what it printed.
+        ranks: it was torchrun with its ranks.
+        oom_kills: `processes.oom_kills` before it was started.
+    """
+    who, tail = "", last_words(printed)
+    if ranks and (first := torchrun.first_death(printed)) is not None:
+        who, code = f"rank {first[0]} ", first[1]
+    if code >= 0:
+        what = f"{who or 'the worker '}exited with status {code} while {phase}"
+        return CellFailed("failed", what + tail)
+    name = signal.Signals(-code).name
+    if -code == signal.SIGKILL and processes.oom_kills() > oom_kills:
+        return CellFailed("out of memory", f"{who}killed by the kernel while {phase}")
+    return CellFailed("failed", f"{who}killed by {name} while {phase}{tail}")
+
+
+def last_words(printed: str) -> str:
+    """The last three lines of what it printed, to put behind a reason; empty without any."""
+    lines = torchrun.without_its_words(printed).split("\n")
+    kept = [line.strip() for line in lines if line.strip()][-3:]
+    return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""

@@ -1,0 +1,82 @@
+"""One asv call: a conductor for its cells, asv itself, and what its cells tell meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from cputrain import environ, paths
+from cputrain.errors import RunError
+from cputrain.record.events import WorkerEnded
+from cputrain.results import ended
+from cputrain.run.cell import CellRun
+from cputrain.run.conductor.client import Listening
+from cputrain.run.failed import CellFailed
+from cputrain.run.session import Session
+from cputrain.sweep import asvenv, calls, plan
+from cputrain.sweep.progress import Progress
+
+PATIENCE_S = 0.5
+
+
+def run(
+    call: calls.Call, asv: asvenv.Asv, session: Session, words: Sequence[str], progress: Progress
+) -> int:
+    """Run it to its end, and print its cells as they come; asv's exit status.
+
+    Args:
+        call: its suites and name.
+        asv: of their environment.
+        session: what its processes are told, the file of events among it.
+        words: arguments of `asv run`.
+        progress: that prints.
+
+    Raises:
+        RunError: there is no conductor.
+    """
+    assert session.events is not None
+    session.events.write_text("")
+    try:
+        conductor = Listening(asv.python(), session.to_env())
+    except CellFailed as failure:
+        raise RunError(failure.reason) from failure
+    try:
+        env = session.to_env() | {environ.CONDUCTOR: str(conductor.path)}
+        process = asv.start(call.name, list(words), env)
+        with session.events.open() as events:
+            while process.poll() is None:
+                _follow(events, progress)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(PATIENCE_S)
+            _follow(events, progress)
+    finally:
+        conductor.close()
+    return int(process.returncode)
+
+
+def _follow(events: IO[str], progress: Progress) -> None:
+    for line in events:
+        progress.event(msgspec.json.decode(line, type=WorkerEnded))
+
+
+def record_deaths(planned: plan.Planned, session: Session, log: Path, progress: Progress) -> None:
+    """Cells whose process died and could not say so itself: record and count them as failed.
+
+    Args:
+        planned: the suite.
+        session: of the call.
+        log: of asv, for who wants to know more.
+        progress: that prints and counts.
+    """
+    folder = paths.output_folder(session.machine, session.mode) / planned.name
+    here = {cell.name: cell for cell in planned.cells if cell.why_not is None}
+    for name, reason in ended.without_number(folder, session.run, here, workers=1).items():
+        session.enter()
+        key = planned.suite.key(*here[name].values)
+        CellRun(key, here[name].experiment).died(f"{reason}; see {log}")
+        progress.died(planned.name, name, f"{reason}; see {log}")

@@ -1,0 +1,62 @@
+"""A process of a measured environment that serves one request, and what it ended with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain import environ, paths
+from cputrain.machine.parent import dies_with_parent
+from cputrain.record import files
+from cputrain.record.part import Part
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended.
+
+    Attributes:
+        status: its exit status, or minus the signal that ended it.
+        last_line: of what it printed on standard error.
+    """
+
+    status: int
+    last_line: str
+
+    def __str__(self) -> str:
+        return f"status {self.status}: {self.last_line}"
+
+
+class Process:
+    """A process that has just started, and waits for its request (see `run.one_request`).
+
+    Args:
+        python: the interpreter of the environment.
+        module: what it runs.
+        env: variables of the session.
+        stack: name of the environment (see `run.stacks`).
+    """
+
+    def __init__(self, python: Path, module: str, env: Mapping[str, str], stack: str) -> None:
+        self._process = subprocess.Popen(
+            [str(python), "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **env, "PYTHONPATH": str(paths.PROJECT), environ.STACK: stack},
+            start_new_session=True,
+            preexec_fn=dies_with_parent(),
+        )
+
+    def serve(self, request: Part) -> Ended:
+        """Hand it the request, and wait for its end."""
+        _, stderr = self._process.communicate(files.encode(request))
+        last_line = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
+        return Ended(self._process.returncode, last_line)
+
+    def kill(self) -> None:
+        """Send SIGKILL, if it lives."""
+        self._process.kill()
