@@ -24,7 +24,10 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def one_line(text: object) -> str:
     """Text for a terminal or a picture: one line, and nothing that is obeyed instead of shown."""
-    return "".join(map(_shown, str(text)))
+    plain = str(text)
+    if plain.isascii() and plain.isprintable():
+        return plain
+    return "".join(map(_shown, plain))
 
 
 def markdown(text: object) -> str:

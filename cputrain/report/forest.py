@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.analysis.paired.verdict import SAME_WITHIN
-from cputrain.atomic import write_bytes
+from cputrain.atomic import write_made
 from cputrain.report import figure, lettering, ticks, words
 from cputrain.report.charts import Scale
 from cputrain.report.figure import TICK, WIDE, Figure, Mark, Sign, Tick
@@ -46,7 +46,7 @@ def telling(bars: Sequence[Bar]) -> list[Bar]:
 
 def write(path: Path, machine: str, bars: Sequence[Bar]) -> Path:
     """Write the picture as SVG; equal bars give equal bytes."""
-    write_bytes(path, figure.svg(draw(machine, bars)))
+    write_made(path, figure.svg(draw(machine, bars)))
     return path
 
 

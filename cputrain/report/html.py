@@ -15,8 +15,8 @@ from cputrain import wording
 from cputrain.analysis import by_engine
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.paired.verdict import SAME_WITHIN
-from cputrain.atomic import write_text
-from cputrain.report import answers, charts, claims, drawn, parts, templates, trust, words
+from cputrain.atomic import write_made
+from cputrain.report import charts, claims, drawn, parts, templates, trust, words
 from cputrain.report.charts import Scale
 from cputrain.report.drawn import HIGH, WIDE
 from cputrain.report.machine_page import MachinePage
@@ -44,13 +44,13 @@ SAID = {
 def write(result: Path, page: MachinePage) -> Path:
     """Write a machine's report; its path."""
     path = result / page.name / FILE
-    write_text(path, text(page))
+    write_made(path, text(page))
     return path
 
 
 def text(page: MachinePage) -> str:
     """A machine's report as HTML; every text of others is escaped."""
-    bars = sorted(answers.bars(page.measured), key=lambda bar: bar.effect)
+    bars = sorted(page.bars, key=lambda bar: bar.effect)
     ends = [end for bar in bars for end in (bar.low, bar.high)]
     identical = trust.identical_ratios(page.measured)
     drift = trust.drift(page.measured)

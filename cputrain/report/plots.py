@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cputrain.analysis import by_engine
 from cputrain.analysis.paired.verdict import SAME_WITHIN
-from cputrain.atomic import write_bytes
+from cputrain.atomic import write_made
 from cputrain.report import figure, lettering, points, ticks, words
 from cputrain.report.charts import Scale
 from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Said, Tick
@@ -35,14 +35,18 @@ BELOW = 44.0
 NOTE_HIGH = 14.0
 
 
+def places(folder: Path, cells: Sequence[CellResult]) -> dict[str, Path]:
+    """folder/<suite>.svg of every suite of one machine that has a number."""
+    suites = dict.fromkeys(cell.suite for cell in cells if cell.ok)
+    return {suite: folder / f"{suite}.svg" for suite in suites}
+
+
 def draw_all(folder: Path, rows: Sequence[Row], cells: Sequence[CellResult]) -> dict[str, Path]:
-    """Write folder/<suite>.svg for every suite of one machine that has a number; their paths."""
-    drawn = {}
-    for suite in dict.fromkeys(cell.suite for cell in cells if cell.ok):
-        places = [i for i, cell in enumerate(cells) if cell.suite == suite]
-        picture = Picture([rows[i] for i in places], [cells[i] for i in places])
-        drawn[suite] = folder / f"{suite}.svg"
-        write_bytes(drawn[suite], svg(picture))
+    """Write those pictures; their paths."""
+    drawn = places(folder, cells)
+    for suite, path in drawn.items():
+        its = [i for i, cell in enumerate(cells) if cell.suite == suite]
+        write_made(path, svg(Picture([rows[i] for i in its], [cells[i] for i in its])))
     return drawn
 
 
