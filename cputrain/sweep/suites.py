@@ -15,7 +15,7 @@ from typing import IO
 
 from cputrain import environ, paths
 from cputrain.errors import RunError
-from cputrain.results import ended
+from cputrain.results import ended, records, stored
 from cputrain.run import compiled, measured
 from cputrain.run.cell import CellRun
 from cputrain.run.conductor.client import Listening
@@ -108,7 +108,11 @@ class Sweep:
         """Give the session its name, that of a stopped sweep it goes on with; say what will run."""
         choice, suites, machine = self.choice, self.suites, session.machine
         self.asvs = environments.needed(session.mode, machine, suites)
-        self.estimate = Durations([paths.output_folder(machine, m) for m in paths.MODES])
+        self.estimate = Durations(
+            place
+            for mode in paths.MODES
+            for place in stored.find(paths.ROOT, machine, records.FILE, mode)
+        )
         self.checkpoint = Checkpoint.open(
             paths.STATE / f"sweep-{session.mode}.json",
             wanted(session, choice.regexes, suites),
