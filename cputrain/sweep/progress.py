@@ -163,7 +163,7 @@ class Progress:
         quick: bool,
     ) -> None:
         """The first screen, of a few suites their table, what went wrong, where everything lies."""
-        rows = summary.rows(machine)
+        rows = summary.rows_of(machine)
         chosen = list(suites)
         if len(chosen) <= FEW_SUITES:
             self.console.print(closing.table(rows, machine, chosen))
@@ -201,7 +201,7 @@ class Progress:
             machine: whose rows.
             suites: that have run, in this call or before it was stopped.
         """
-        rows = summary.rows(machine)
+        rows = summary.rows_of(machine)
         for suite, cell, row in closing.without_number(rows, suites):
             if (suite, cell) not in self._reported:
                 self.failed += 1

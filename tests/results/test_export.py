@@ -64,7 +64,7 @@ def test_everything_failed(project):
         project.result("SeqLen", value, None)
     project.save()
     summary = export(project.root)
-    assert [row["status"] for row in summary.rows("here")] == ["failed", "failed"]
+    assert [row["status"] for row in summary.rows_of("here")] == ["failed", "failed"]
     assert "failed: ImportError: no torch" in project.page_of("SeqLen")
     assert "No cell of the baseline has a number" in project.page()
     assert "- Gave no number: SeqLen 128, SeqLen 256; the tables say why." in project.page()
