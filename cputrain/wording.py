@@ -6,6 +6,7 @@ Results of other machines are copied into result/ and output/: whatever stands i
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -44,6 +45,7 @@ def anchor(heading: object) -> str:
     return re.sub(r"[^\w -]", "", plain.lower()).replace(" ", "-")
 
 
+@functools.lru_cache(maxsize=10_000)
 def spreadsheet(text: str) -> str:
     """Text for a table's cell: lines are kept, a formula becomes text by an apostrophe before it.
 

@@ -29,14 +29,17 @@ def frame(rows: Sequence[Row], schema: Mapping[str, pl.DataType] = SCHEMA) -> pl
 
     Text is made safe for a spreadsheet; a number that is none (NaN, infinity) is unknown.
     """
-    columns = {name: [_plain(row.get(name)) for row in rows] for name in schema}
+    columns = {name: _plain([row.get(name) for row in rows], schema[name]) for name in schema}
     return pl.DataFrame(columns, schema=schema)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return wording.spreadsheet(value) if isinstance(value, str) else value
+def _plain(values: list[Any], kind: pl.DataType) -> list[Any]:
+    """A column's values as its table has them."""
+    if kind == pl.Float64():
+        return [value if value is None or math.isfinite(value) else None for value in values]
+    if kind == pl.String():
+        return [value if value is None else wording.spreadsheet(value) for value in values]
+    return values
 
 
 def without_records(root: Path, measured: Iterable[str]) -> list[Problem]:

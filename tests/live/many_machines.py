@@ -1,7 +1,7 @@
 """A folder of results of many machines, to try an export on; and what an export of it takes.
 
-`python -m tests.live.many_machines FOLDER 1000 300` makes 1 000 machines of 300 cells, with a packed
-file each: the cells of this clone's suites, and once more those of the first where they are fewer.
+`python -m tests.live.many_machines FOLDER 1000 300` makes 1 000 machines of 300 cells, with a
+packed file each: the cells of this clone's suites, and once more the first where they are fewer.
 Every record is `measured.json`, one that was measured, with other names and times; every fifth
 cell is skipped, as on a real machine. `FOLDER --export` then exports it from nothing, once more,
 and after a change of one machine, and prints time and memory of each.
