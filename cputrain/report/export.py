@@ -88,7 +88,7 @@ def export(root: Path) -> Summary:
     problems = list(dict.fromkeys([*problems, *broken]))
     tables.spare(result, sum(its.line.cells for its in machines.values()), problems)
     files = [index.write(result, list(machines.values()), place, problems)]
-    files += [root / name for its in machines.values() for name in its.made]
+    files += [result / name / path for name, its in machines.items() for path in its.made]
     files += tables.join(result, names)
     return Summary(result, machines, problems, files, made)
 
@@ -102,7 +102,7 @@ def _machines(
     for name in names:
         now = inputs.fingerprint(root, name, (*suites, place.name))
         before = kept.read(root, name)
-        if before is not None and before.is_of(root, now):
+        if before is not None and before.is_of(root / "result" / name, now):
             machines[name] = before
         else:
             orders.append(Order(root, name, suites, place, now))

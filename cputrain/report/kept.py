@@ -49,7 +49,7 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         inputs: fingerprint of what it was made from.
-        made: files, by their path relative to the project's root, with what they are known by.
+        made: files, by their path relative to result/<machine>/, with what they are known by.
         line: of the index.
         section: its part of result/README.md; empty where it has a page of its own.
         screen: the first screen, as lines for a terminal.
@@ -63,10 +63,10 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     screen: list[str]
     problems: list[tuple[str, str]]
 
-    def is_of(self, root: Path, inputs: str) -> bool:
-        """Whether it is of these inputs, and all that it has made lies there as it was made."""
+    def is_of(self, folder: Path, inputs: str) -> bool:
+        """Whether it is of these inputs, and all that it has made lies in `folder` as it was."""
         return self.inputs == inputs and all(
-            stamp(root / name) == known for name, known in self.made.items()
+            stamp(folder / name) == known for name, known in self.made.items()
         )
 
     @property
@@ -76,14 +76,20 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(root: Path, machine: str) -> Kept | None:
-    """What was kept of a machine; None where nothing was, or what there is cannot be used."""
+    """What was kept of a machine; None where nothing was, or what there is cannot be used.
+
+    What is of another machine, or names files outside its folder, is not: files that an export no
+    longer makes are deleted.
+    """
     path = _path(root, machine)
     if not os.path.lexists(path):
         return None
     try:
-        return msgspec.json.decode(files.read_bytes(path), type=Kept)
+        its = msgspec.json.decode(files.read_bytes(path), type=Kept)
     except (OSError, ValueError, RecursionError):
         return None  # it is made again, and that is all that is lost
+    inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in its.made)
+    return its if its.line.name == machine and inside else None
 
 
 def write(root: Path, machine: str, kept: Kept) -> None:

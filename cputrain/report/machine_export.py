@@ -44,22 +44,22 @@ def make(order: Order) -> Kept:
     Raises:
         OSError: something cannot be written.
     """
-    root, name = order.root, order.machine
+    root, name, folder = order.root, order.machine, order.root / "result" / order.machine
     before = kept.read(root, name)
     page, problems = read(root, name, order.suites)
     files = _write(root / "result", page, order.place)
     own = order.place is pages.Place.OWN
     made = Kept(
         order.inputs,
-        {str(path.relative_to(root)): _stamp(path) for path in files},
+        {str(path.relative_to(folder)): _stamp(path) for path in files},
         line(page),
         "" if own else pages.section(page, order.place),
         first_screen.lines(page.answers),
         [(str(short(p.path, root)), p.reason) for p in dict.fromkeys(problems)],
     )
     for path, known in before.made.items() if before else ():
-        if path not in made.made and inputs.stamp(root / path) == known:
-            (root / path).unlink()
+        if path not in made.made and inputs.stamp(folder / path) == known:
+            (folder / path).unlink()
     kept.write(root, name, made)
     return made
 
