@@ -6,6 +6,7 @@ Results of other machines are copied into result/ and output/: whatever stands i
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -24,7 +25,10 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def one_line(text: object) -> str:
     """Text for a terminal or a picture: one line, and nothing that is obeyed instead of shown."""
-    return "".join(map(_shown, str(text)))
+    plain = str(text)
+    if plain.isascii() and plain.isprintable():
+        return plain
+    return "".join(map(_shown, plain))
 
 
 def markdown(text: object) -> str:
@@ -41,6 +45,7 @@ def anchor(heading: object) -> str:
     return re.sub(r"[^\w -]", "", plain.lower()).replace(" ", "-")
 
 
+@functools.lru_cache(maxsize=10_000)
 def spreadsheet(text: str) -> str:
     """Text for a table's cell: lines are kept, a formula becomes text by an apostrophe before it.
 

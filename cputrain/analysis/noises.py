@@ -77,8 +77,7 @@ def learn(cells: Sequence[CellResult]) -> Noises:
 def _learned(
     place: Place, here: Sequence[CellResult], places: Mapping[Place, Sequence[CellResult]]
 ) -> Learned:
-    same = [cell for cell in here if identical.is_identical(cell)]
-    others = [cell for cell in here if cell not in same and cell.same_as is None]
+    others = [c for c in here if not identical.is_identical(c) and c.same_as is None]
     # A/A passes of this engine in every other session that is still in the records.
     alike = [
         cell

@@ -5,6 +5,7 @@ What differs then is which code does the work, on what, and how exactly it round
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +38,13 @@ class Setting:
     @property
     def is_of_default(self) -> bool:
         """Whether the baseline is the default experiment."""
-        usual = specs.settle(Experiment()).identity
-        return bool(self.base.workers) and self.base.workers[-1].identity == usual
+        return bool(self.base.workers) and self.base.workers[-1].identity == _usual()
+
+
+@functools.cache
+def _usual() -> str:
+    """The identity of the default experiment."""
+    return specs.settle(Experiment()).identity
 
 
 def settings(cells: Sequence[CellRow]) -> list[Setting]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from cputrain import wording
 from cputrain.analysis.claims.judge import ClaimVerdict
-from cputrain.atomic import write_bytes, write_text
+from cputrain.atomic import write_made
 from cputrain.report import templates
 from cputrain.results import tables
 from cputrain.results.columns import Row
@@ -41,8 +41,8 @@ def write(result: Path, machine: str, verdicts: Sequence[ClaimVerdict]) -> list[
         OSError: one cannot be written, and is as it was before.
     """
     page, table = result / machine / PAGE, result / machine / TABLE
-    write_text(page, text(machine, verdicts))
-    write_bytes(table, tables.as_csv(tables.frame([row(machine, v) for v in verdicts], SCHEMA)))
+    write_made(page, text(machine, verdicts))
+    write_made(table, tables.as_csv(tables.frame([row(machine, v) for v in verdicts], SCHEMA)))
     return [page, table]
 
 

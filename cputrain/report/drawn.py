@@ -37,7 +37,9 @@ def sizes(page: MachinePage) -> list[Chart]:
     for suite in page.sizes:
         lines: dict[str, list[tuple[float, float]]] = {}
         for cell, row in page.measured:
-            entry = measured(cell, row) if cell.suite == suite.suite else None
+            if cell.suite != suite.suite:
+                continue
+            entry = measured(cell, row)
             size = _number(cell)
             if entry is not None and size is not None:
                 name = by_engine.engine(cell) or suite.suite

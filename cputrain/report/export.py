@@ -1,20 +1,19 @@
-"""From the run records to every table, plot and page under result/."""
+"""From the run records to every table, plot and page under result/.
+
+A machine whose records, and whose pages, are as the last export left them is not made again.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cputrain.analysis import noise_lines
-from cputrain.analysis.claims import judge
-from cputrain.analysis.effects import analyse
-from cputrain.report import answers, claims, forest, html, parts, plots
-from cputrain.report import page as readme
-from cputrain.report.machine_page import MachinePage
-from cputrain.report.statements import Answers
-from cputrain.results import asvfiles, engines, machines, records, rows, tables
+from cputrain.report import index, inputs, kept, machine_export, many
+from cputrain.report import page as pages
+from cputrain.report.kept import Kept
+from cputrain.report.machine_export import Order, short
+from cputrain.results import asvfiles, engines, records, tables
 from cputrain.results import parts as step_parts
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
@@ -22,16 +21,48 @@ from cputrain.results.records import Problem
 
 @dataclass(frozen=True)
 class Summary:
-    """What an export made: a row for every cell, what could not be read, what was written.
+    """What an export found and made.
 
     Attributes:
-        answers: the first screen of each machine, by its name.
+        result: folder of the tables.
+        machines: what was made of each, by its name.
+        problems: what could not be read.
+        files: of all pages and tables.
+        made: machines that were made anew; the others had not changed.
     """
 
-    rows: list[Row]
-    problems: list[Problem]
-    files: list[Path]
-    answers: dict[str, Answers] = field(default_factory=dict)
+    result: Path
+    machines: dict[str, Kept] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
+
+    @property
+    def cells(self) -> int:
+        """How many rows there are."""
+        return sum(its.line.cells for its in self.machines.values())
+
+    @property
+    def where(self) -> str:
+        """Where the rows are, for people."""
+        is_joined = len(self.machines) <= tables.MOST_JOINED
+        joined = tables.CSV if is_joined else f"<machine>/{tables.PARQUET}"
+        return f"result/README.md, result/{joined}"
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of all machines: for those who know that they are few."""
+        return [row for machine in self.machines for row in self.rows_of(machine)]
+
+    def rows_of(self, machine: str) -> list[Row]:
+        """A machine's rows; none where nothing is known of it."""
+        if machine not in self.machines:
+            return []
+        return tables.read_machine(self.result, machine).to_dicts()
+
+    def screen(self, machine: str) -> list[str] | None:
+        """The first screen of a machine, as lines; None where nothing is known of it."""
+        return self.machines[machine].screen if machine in self.machines else None
 
 
 def export(root: Path) -> Summary:
@@ -39,7 +70,8 @@ def export(root: Path) -> Summary:
 
     Raises:
         OSError: something under root/result cannot be written.
-        RunError: no record can be used, and there are tables of earlier ones.
+        RunError: no record can be used, and there are tables of earlier ones; or a process that
+            made pages ended.
     """
     result = root / "result"
     suites, problems = asvfiles.suites(root)
@@ -49,54 +81,31 @@ def export(root: Path) -> Summary:
     found = {*measured, *engines.machines(result), *step_parts.machines(root)}
     names, links = tables.not_links(result, found)
     problems += links
-    made = [_machine(root, name, suites) for name in names]
-    pages = [page for page, _, _ in made]
-    files = [path for _, written, _ in made for path in written]
-    problems += [problem for _, _, broken in made for problem in broken]
-    every = [row for page in pages for row in page.rows]
-    problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
-    tables.spare(result, every, problems)
-    files += tables.write(result, every)
-    files += readme.write(result, pages, problems)
-    files += [html.write(result, page) for page in pages]
-    return Summary(every, problems, files, {page.name: page.answers for page in pages})
+    place = pages.place(len(names))
+    machines, made = _machines(root, names, suites, place)
+    broken = [problem for its in machines.values() for problem in its.broken]
+    problems = [dataclasses.replace(p, path=short(p.path, root)) for p in problems]
+    problems = list(dict.fromkeys([*problems, *broken]))
+    tables.spare(result, sum(its.line.cells for its in machines.values()), problems)
+    files = [index.write(result, list(machines.values()), place, problems)]
+    files += [result / name / path for name, its in machines.items() for path in its.made]
+    files += tables.join(result, names)
+    return Summary(result, machines, problems, files, made)
 
 
-def _machine(
-    root: Path, name: str, suites: Collection[str]
-) -> tuple[MachinePage, list[Path], list[Problem]]:
-    """What the page says of one machine; its pictures and further tables, which are written."""
-    result = root / "result"
-    machine, problems = machines.read(root, name)
-    cells, broken = rows.read(root, name)
-    peaks, low = machines.believable(machine.peaks, cells, result / name / "machine.json")
-    analysis = analyse(cells, peaks)
-    drawn = plots.draw_all(result / name / "plots", analysis.rows, cells)
-    files = list(drawn.values())
-    bars = answers.bars(list(zip(cells, analysis.rows, strict=True)))
-    if bars:
-        files.append(forest.write(result / name / "plots" / "settings.svg", name, bars))
-    beside, unread = engines.read(result, name)
-    parts_of_steps, lost = parts.read(root, name)
-    judged = judge.judge(root, name)
-    page = MachinePage(
-        machine,
-        analysis.rows,
-        cells,
-        noise_lines.lines(analysis),
-        drawn,
-        has_picture=bool(bars),
-        known=suites,
-        engines=beside,
-        parts=parts_of_steps,
-        claims=judged.verdicts if judged.cells else [],
-    )
-    if page.parts:
-        files += parts.write(result, name, page.parts)
-    if page.claims:
-        files += claims.write(result, name, page.claims)
-    return page, files, [*problems, *broken, *low, *unread, *lost, *judged.problems]
-
-
-def _short(path: Path, root: Path) -> Path:
-    return path.relative_to(root) if path.is_relative_to(root) else path
+def _machines(
+    root: Path, names: list[str], suites: list[str], place: pages.Place
+) -> tuple[dict[str, Kept], list[str]]:
+    """Of each machine what was kept or is made anew; and the names of those made anew."""
+    machines: dict[str, Kept] = {}
+    orders = []
+    for name in names:
+        now = inputs.fingerprint(root, name, (*suites, place.name))
+        before = kept.read(root, name)
+        if before is not None and before.is_of(root / "result" / name, now):
+            machines[name] = before
+        else:
+            orders.append(Order(root, name, suites, place, now))
+    made = many.make(orders) if len(orders) >= many.FEWEST else map(machine_export.make, orders)
+    machines |= {order.machine: its for order, its in zip(orders, made, strict=True)}
+    return {name: machines[name] for name in names}, [order.machine for order in orders]

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
 from cputrain.analysis.paired.verdict import SAME_WITHIN
-from cputrain.atomic import write_bytes
-from cputrain.report import words
+from cputrain.atomic import write_made
+from cputrain.report import figure, lettering, ticks, words
+from cputrain.report.charts import Scale
+from cputrain.report.figure import TICK, WIDE, Figure, Mark, Sign, Tick
 from cputrain.report.picture import short
-from cputrain.report.plots import STYLE
 
-FASTER, SLOWER, SAME, OPEN = "#0072B2", "#D55E00", "#555555", "#A0A0A0"
-"""Blue and vermilion of Okabe & Ito (2008); the sign says the same as the colour."""
-SIGNS = {"faster": ("<", FASTER), "slower": (">", SLOWER), "same": ("s", SAME)}
-NOT_TOLD = "o", OPEN
-BAND = "#E4E4E4"
+SIGNS: dict[str, Sign] = {"faster": "left", "slower": "right", "same": "square"}
+"""The sign says the same as the colour; a hollow one was not told."""
 MOST_BARS = 24
 TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50)
-INCHES_A_BAR = 0.25
+ROW_HIGH, TOP = 24.0, 32.0
+ACROSS = "time of a step over the baseline's, 99 % interval (left is faster)"
 
 
 @dataclass(frozen=True)
@@ -54,52 +46,57 @@ def telling(bars: Sequence[Bar]) -> list[Bar]:
 
 def write(path: Path, machine: str, bars: Sequence[Bar]) -> Path:
     """Write the picture as SVG; equal bars give equal bytes."""
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
-        buffer = io.BytesIO()
-        figure(machine, bars).savefig(buffer, format="svg", metadata={"Date": None})
-    write_bytes(path, buffer.getvalue())
+    write_made(path, figure.svg(draw(machine, bars)))
     return path
 
 
-def figure(machine: str, bars: Sequence[Bar]) -> Figure:
-    """The picture as a matplotlib figure."""
+def draw(machine: str, bars: Sequence[Bar]) -> Figure:
+    """What stands where in the picture."""
     shown = telling(bars)
-    whole = Figure(
-        figsize=(7.6, 1.1 + INCHES_A_BAR * len(shown)), layout="constrained", facecolor="white"
+    labels = [_label(bar) for bar in shown]
+    left = 14 + max((lettering.width(label, TICK) for label in labels), default=0.0)
+    bottom, scale = TOP + ROW_HIGH * (len(shown) + 0.3), _scale(shown, left, WIDE - 14)
+    rows = [round(TOP + ROW_HIGH * (i + 0.65), 1) for i in range(len(shown))]
+    marks = [_mark(bar, row, scale) for bar, row in zip(shown, rows, strict=True)]
+    band = scale.place(1 / SAME_WITHIN), scale.place(SAME_WITHIN)
+    return Figure(
+        title="Settings at unchanged work",
+        machine=short(machine),
+        told=f"{ACROSS}: {', '.join(labels)}",
+        height=round(bottom + 44, 1),
+        left=round(left, 1),
+        right=WIDE - 14,
+        top=TOP,
+        bottom=round(bottom, 1),
+        x=ACROSS,
+        y="",
+        x_ticks=_ticks(scale),
+        y_ticks=[Tick(row, label) for row, label in zip(rows, labels, strict=True)],
+        is_upright=False,
+        band=band,
+        one=scale.place(1.0),
+        marks=marks,
     )
-    FigureCanvasAgg(whole)
-    axes = whole.add_subplot()
-    axes.axvspan(1 / SAME_WITHIN, SAME_WITHIN, color=BAND, lw=0, zorder=0)
-    axes.axvline(1.0, color="#222222", lw=0.9, zorder=1)
-    for place, bar in enumerate(shown):
-        sign, color = SIGNS.get(bar.verdict, NOT_TOLD)
-        axes.plot([bar.low, bar.high], [place, place], color=color, lw=1.6, zorder=2)
-        hollow = "white" if bar.verdict not in SIGNS else color
-        axes.plot([bar.effect], [place], sign, color=color, mfc=hollow, ms=6, zorder=3)
-    axes.set_yticks(range(len(shown)), [_label(bar) for bar in shown])
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    _scale(axes, shown)
-    axes.set_title(short(machine), loc="left", fontsize=9, color="#555555")
-    axes.set_xlabel("time of a step over the baseline's, 99 % interval (left is faster)")
-    return whole
+
+
+def _mark(bar: Bar, row: float, scale: Scale) -> Mark:
+    color = bar.verdict if bar.verdict in SIGNS else "open"
+    ends = scale.place(bar.low), scale.place(bar.high)
+    return Mark(scale.place(bar.effect), row, SIGNS.get(bar.verdict, "hollow"), color, ends)
 
 
 def _label(bar: Bar) -> str:
-    return f"{short(bar.label)}  {words.effect(bar.effect)}"
+    return f"{short(bar.label)}: {words.effect(bar.effect)}"
 
 
-def _scale(axes: Axes, bars: Sequence[Bar]) -> None:
-    axes.set_xscale("log")
+def _scale(bars: Sequence[Bar], start: float, end: float) -> Scale:
     low = min((bar.low for bar in bars), default=0.9)
     high = max((bar.high for bar in bars), default=1.1)
-    axes.set_xlim(min(low, 0.9) / 1.06, max(high, 1.1) * 1.06)
-    left, right = axes.get_xlim()
-    places = [tick for tick in TICKS if left <= tick <= right]
-    while len(places) > 9:  # as many as there is room for, 1 among them
-        middle = places.index(1)
-        places = [tick for i, tick in enumerate(places) if (i - middle) % 2 == 0]
-    axes.xaxis.set_major_locator(FixedLocator(places))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
-    axes.grid(axis="x", color="#EEEEEE", lw=0.8)
-    axes.set_axisbelow(True)
+    return Scale(min(low, 0.9) / 1.06, max(high, 1.1) * 1.06, start, end)
+
+
+def _ticks(scale: Scale) -> list[Tick]:
+    """As many as there is room for, 1 among them: it is the first that keeps its place."""
+    values = sorted((t for t in TICKS if scale.low <= t <= scale.high), key=lambda t: t != 1)
+    kept = ticks.thinned([Tick(scale.place(v), f"{v:g}x") for v in values], is_upright=False)
+    return sorted(kept, key=lambda tick: tick.place)

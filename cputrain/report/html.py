@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import shlex
 import statistics
@@ -15,12 +17,13 @@ from cputrain import wording
 from cputrain.analysis import by_engine
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.paired.verdict import SAME_WITHIN
-from cputrain.atomic import write_text
-from cputrain.report import answers, charts, claims, drawn, parts, templates, trust, words
+from cputrain.atomic import write_made
+from cputrain.report import charts, claims, drawn, parts, templates, trust, words
 from cputrain.report.charts import Scale
 from cputrain.report.drawn import HIGH, WIDE
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import plain
+from cputrain.results import packed, records
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 
@@ -44,13 +47,18 @@ SAID = {
 def write(result: Path, page: MachinePage) -> Path:
     """Write a machine's report; its path."""
     path = result / page.name / FILE
-    write_text(path, text(page))
+    write_made(path, text(page, result.parent / "output"))
     return path
 
 
-def text(page: MachinePage) -> str:
-    """A machine's report as HTML; every text of others is escaped."""
-    bars = sorted(answers.bars(page.measured), key=lambda bar: bar.effect)
+def text(page: MachinePage, output: Path) -> str:
+    """A machine's report as HTML; every text of others is escaped.
+
+    Args:
+        page: what it says.
+        output: where the records lie.
+    """
+    bars = sorted(page.bars, key=lambda bar: bar.effect)
     ends = [end for bar in bars for end in (bar.low, bar.high)]
     identical = trust.identical_ratios(page.measured)
     drift = trust.drift(page.measured)
@@ -72,21 +80,23 @@ def text(page: MachinePage) -> str:
         "drift": drawn.drift(drift),
         "drifted": trust.spread(drift),
         "cells": page.measured,
-        "record": _record,
+        "record": functools.partial(_record, output),
         "command": _command,
         "effect": _effect,
     }
     return templates.html("report.html.j2", {**SAID, **context})
 
 
-def _record(cell: CellResult) -> str:
-    """From the report to a cell's raw steps."""
+def _record(output: Path, cell: CellResult) -> tuple[str, str]:
+    """From the report to a cell's raw steps: the link, and what it says."""
     mode = ("quick",) if cell.mode == "quick" else ()
     suite, _, value = (cell.same_as or cell.name).partition("/")
-    parts = (cell.machine, *mode, suite, value, "run.json")
-    return "../../output/" + "/".join(
-        urllib.parse.quote(wording.one_line(p), safe="") for p in parts
-    )
+    own = (*mode, suite, value, records.FILE)
+    is_packed = not os.path.lexists(output.joinpath(cell.machine, *own))
+    said = f"{packed.FILE}, {'/'.join(own)}" if is_packed else records.FILE
+    parts = (cell.machine, *((packed.FILE,) if is_packed else own))
+    quoted = (urllib.parse.quote(wording.one_line(part), safe="") for part in parts)
+    return "../../output/" + "/".join(quoted), said
 
 
 def _command(cell: CellResult) -> str:

@@ -13,6 +13,7 @@ from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
 from cputrain.experiment import Experiment
 from cputrain.report import answers, one_off, presets
+from cputrain.report.forest import Bar
 from cputrain.report.notes import note
 from cputrain.report.skipped import by_reason
 from cputrain.report.statements import Answers
@@ -33,7 +34,6 @@ class MachinePage:
         rows, cells: of the same cells, in order.
         noises: of its engines, the newest session first.
         plots: SVG of each suite that has one.
-        has_picture: whether there is one of its settings, plots/settings.svg.
         known: suites that there are, whether they ran or not.
         engines: rows of `results.engines`; empty where they did not run side by side.
         parts: rows of `analysis.step_parts`; empty where no step was watched.
@@ -45,7 +45,6 @@ class MachinePage:
     cells: Sequence[CellResult]
     noises: Sequence[NoiseLine]
     plots: Mapping[str, Path]
-    has_picture: bool = False
     known: Collection[str] = ()
     engines: Sequence[Row] = ()
     parts: Sequence[Row] = ()
@@ -95,6 +94,11 @@ class MachinePage:
     def answers(self) -> Answers:
         """The first screen."""
         return answers.answers(self.measured)
+
+    @cached_property
+    def bars(self) -> list[Bar]:
+        """Of the picture of its settings, plots/settings.svg; empty where it has none."""
+        return answers.bars(self.measured)
 
     @property
     def others(self) -> dict[str, str]:

@@ -1,65 +1,92 @@
-"""result/README.md: the first screen of each machine and its tables; a page for each suite."""
+"""A machine's pages: its first screen and tables, and a page for each suite."""
 
 from __future__ import annotations
 
+import enum
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cputrain import wording
 from cputrain.analysis import by_engine, ranking
 from cputrain.analysis.ends import Measured
-from cputrain.atomic import write_text
+from cputrain.atomic import write_made
 from cputrain.experiment import Experiment
 from cputrain.report import engines, presets, templates, words
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import note
-from cputrain.results.records import Problem
 
-OWN = ("published.md", "engines.md")
+FURTHER = ("published.md", "engines.md")
 """Further pages of a machine that are made here."""
+FILE = "README.md"
+"""A machine's page, where it has one of its own."""
+FEW = 3
+"""Machines whose first screens stand in result/README.md itself."""
 
 
-def write(
-    result: Path,
-    pages: Sequence[MachinePage],
-    problems: Sequence[Problem],
-) -> list[Path]:
-    """Write result/README.md, and below each machine's folder the pages that it links to."""
-    written = texts(result, pages, problems)
+class Place(enum.Enum):
+    """Where the first screen of a machine stands: in result/README.md, or on a page of its own."""
+
+    ALONE = enum.auto()
+    BESIDE_OTHERS = enum.auto()
+    OWN = enum.auto()
+
+
+def place(machines: int) -> Place:
+    """Where the first screens of so many machines stand."""
+    if machines > FEW:
+        return Place.OWN
+    return Place.ALONE if machines < 2 else Place.BESIDE_OTHERS
+
+
+def write(result: Path, page: MachinePage, where: Place) -> list[Path]:
+    """Write a machine's pages below its folder: suites, further ones, its own; their paths.
+
+    Raises:
+        OSError: one cannot be written, and is as it was before.
+    """
+    folder = result / page.name
+    written = {folder / name: text for name, text in texts(page).items()}
+    if where is Place.OWN:
+        written[folder / FILE] = section(page, where)
     for path, text in written.items():
-        write_text(path, text)
+        write_made(path, text)
     return list(written)
 
 
-def texts(
-    result: Path, pages: Sequence[MachinePage], problems: Sequence[Problem]
-) -> dict[Path, str]:
-    """Every page by its path, result/README.md first."""
-    descriptions = {c.suite: c.key.description for p in pages for c in p.cells}
-    context = {**SAID, "descriptions": descriptions}
-    ordered = sorted(pages, key=lambda page: page.baseline_s or float("inf"))
-    written = {
-        result / "README.md": templates.markdown(
-            "page.md.j2", {**context, "pages": ordered, "problems": problems}
-        )
+def section(page: MachinePage, where: Place) -> str:
+    """The first screen of a machine and its tables, as result/README.md or its own page has it."""
+    own = where is Place.OWN
+    said: dict[str, Any] = {
+        "page": page,
+        "link": _link_of_own if own else link,
+        "h": "" if own else "#",
     }
-    for page in pages:
-        folder = result / page.name
-        for table in page.suites():
-            of_suite = {**context, "page": page, "table": table}
-            written[folder / f"{table.suite}.md"] = templates.markdown("suite.md.j2", of_suite)
-        for name in OWN:
-            if name in page.others.values():
-                text = templates.markdown(f"{name}.j2", {**context, "page": page})
-                written[folder / name] = text
-    return written
+    said |= {"several": where is Place.BESIDE_OTHERS, "own": own}
+    return templates.markdown("machine.md.j2", {**SAID, **said})
 
 
-def _link(page: MachinePage, *parts: str) -> str:
+def texts(page: MachinePage) -> dict[str, str]:
+    """The pages of a machine's suites, and further ones, by their names."""
+    descriptions = {cell.suite: cell.key.description for cell in page.cells}
+    context = {**SAID, "descriptions": descriptions, "page": page}
+    written = {
+        f"{table.suite}.md": templates.markdown("suite.md.j2", {**context, "table": table})
+        for table in page.suites()
+    }
+    further = [name for name in FURTHER if name in page.others.values()]
+    return written | {name: templates.markdown(f"{name}.j2", context) for name in further}
+
+
+def link(machine: str, *parts: str) -> str:
     """From result/README.md to a file of a machine, given folder by folder."""
-    return "/".join(map(_quoted, (page.name, *parts)))
+    return "/".join(map(_quoted, (machine, *parts)))
+
+
+def _link_of_own(_machine: str, *parts: str) -> str:
+    """The same from a machine's own page."""
+    return "/".join(map(_quoted, parts))
 
 
 def _quoted(name: str) -> str:
@@ -102,7 +129,6 @@ SAID: Mapping[str, Any] = {
     "base": Experiment(),
     "anchor": wording.anchor,
     "end": _end,
-    "link": _link,
     "other_engines": _other_engines,
     "span": _span,
     "chosen": presets.chosen,

@@ -9,7 +9,7 @@ from pathlib import Path
 from cputrain import wording
 from cputrain.analysis import step_parts
 from cputrain.analysis.step_parts import Row
-from cputrain.atomic import write_bytes, write_text
+from cputrain.atomic import write_made
 from cputrain.report import templates, words
 from cputrain.results import machines, parts, tables
 from cputrain.results.records import Problem
@@ -49,8 +49,8 @@ def write(result: Path, machine: str, rows: Sequence[Row]) -> list[Path]:
         OSError: a file cannot be written; it is as it was before.
     """
     page, table = result / machine / PAGE, result / machine / TABLE
-    write_text(page, text(machine, rows))
-    write_bytes(table, tables.as_csv(tables.frame(rows, step_parts.SCHEMA)))
+    write_made(page, text(machine, rows))
+    write_made(table, tables.as_csv(tables.frame(rows, step_parts.SCHEMA)))
     return [page, table]
 
 

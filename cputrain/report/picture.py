@@ -12,9 +12,9 @@ from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 from cputrain.wording import one_line
 
-COLORS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""The engines' colours, in their order, the first again after the last: of Okabe & Ito (2008),
-told apart by the colour-blind too."""
+COLORS = ("e0", "e1", "e2", "e3", "e4", "e5")
+"""Classes of the engines' colours in `plot.svg.j2`, in their order, the first again after the last:
+of Okabe & Ito (2008), told apart by the colour-blind too, and lighter ones on dark paper."""
 LONGEST_NAME = 40
 """Signs of a name that the picture has room for."""
 ROOM = 0.7

@@ -41,4 +41,7 @@ def _environment(is_html: bool) -> jinja2.Environment:
 
 def _line(text: object) -> str:
     """One line of text for HTML; thousands stay together."""
-    return re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", wording.one_line(text))
+    plain = wording.one_line(text)
+    if " " not in plain:
+        return plain
+    return re.sub(r"(?<=\d) (?=\d{3}\b)", "\N{NO-BREAK SPACE}", plain)

@@ -1,70 +1,63 @@
-"""Labels of a figure that would lie on one another are thinned out, by the room that they take."""
+"""The places of an axis that have a label: as many as stand apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
-from matplotlib.axis import Axis, Tick
-from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
-from matplotlib.ticker import FixedLocator, Locator, LogLocator, MaxNLocator, NullLocator
+from cputrain.report import lettering
+from cputrain.report.charts import Scale
+from cputrain.report.figure import TICK, Tick
 
-GAP = 4.0
-"""Pixels between two labels at least."""
 LOGARITHMIC: tuple[tuple[float, ...], ...] = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
 """Places in a decade, the densest first."""
 LINEAR = (8, 6, 5, 4, 3, 2)
 """Intervals of a linear axis, the most first."""
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def round_places(figure: Figure, axis: Axis) -> None:
-    """Give the axis the most round places whose labels stand apart."""
-    axis.set_minor_locator(NullLocator())
-    for locator in _locators(axis.get_scale() == "log"):
-        axis.set_major_locator(locator)
-        figure.draw_without_rendering()
-        labels = [tick.label1 for tick in ticks(axis)]
-        if len(labels) > 1 and len(_apart(labels)) == len(labels):
-            return
-    thin(figure, axis)
+def of_time(scale: Scale, say: Callable[[float], str], is_upright: bool) -> list[Tick]:
+    """The most round places of an axis whose labels stand apart, and two of them at least.
+
+    Args:
+        scale: the axis.
+        say: a value as its label.
+        is_upright: whether the axis goes up.
+    """
+    ticks: list[Tick] = []
+    for values in _round(scale):
+        ticks = [Tick(scale.place(value), say(value)) for value in values]
+        if len(ticks) > 1 and len(_apart(ticks, is_upright)) == len(ticks):
+            return ticks
+    return thinned(ticks, is_upright)
 
 
-def thin(figure: Figure, axis: Axis) -> None:
-    """Take away the places whose labels would lie on those before."""
-    figure.draw_without_rendering()
-    shown = ticks(axis)
-    kept = _apart([tick.label1 for tick in shown])
-    axis.set_major_locator(FixedLocator([float(shown[i].get_loc()) for i in kept]))
+def thinned(ticks: Sequence[Tick], is_upright: bool) -> list[Tick]:
+    """Those whose labels do not lie on one before."""
+    return [ticks[i] for i in _apart(ticks, is_upright)]
 
 
-def ticks(axis: Axis) -> list[Tick]:
-    """The ticks within the axis's view, in their order, of a figure that was drawn."""
-    low, high = sorted(axis.get_view_interval())
-    inside = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    return sorted(inside, key=lambda tick: float(tick.get_loc()))
+def _round(scale: Scale) -> Iterator[list[float]]:
+    """Round values within a scale, the most first."""
+    if scale.is_log:
+        first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
+        for digits in LOGARITHMIC:
+            every = [d * 10.0**power for power in range(first, last + 1) for d in digits]
+            yield [value for value in every if scale.low <= value <= scale.high]
+        return
+    span = scale.high - scale.low
+    for count in LINEAR:
+        power = 10.0 ** math.floor(math.log10(span / count))
+        step = next(s * power for s in STEPS if s * power >= span / count * (1 - 1e-9))
+        first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+        yield [i * step for i in range(first, last + 1)]
 
 
-def thin_annotations(figure: Figure, annotations: Sequence[Annotation]) -> None:
-    """Take away each annotation that would lie on an earlier one."""
-    figure.draw_without_rendering()
-    kept = set(_apart(annotations))
-    for i, annotation in enumerate(annotations):
-        if i not in kept:
-            annotation.remove()
-
-
-def _locators(is_log: bool) -> Iterator[Locator]:
-    if is_log:
-        yield from (LogLocator(subs=places) for places in LOGARITHMIC)
-    else:
-        yield from (MaxNLocator(count, steps=(1, 2, 2.5, 5, 10)) for count in LINEAR)
-
-
-def _apart(texts: Sequence[Text]) -> list[int]:
-    """Which of them stand apart from all those before that do, by their places in `texts`."""
-    boxes = [text.get_window_extent().padded(GAP / 2) for text in texts]
-    kept: list[int] = []
-    for i, box in enumerate(boxes):
-        if not any(box.overlaps(boxes[k]) for k in kept):
-            kept.append(i)
-    return kept
+def _apart(ticks: Sequence[Tick], is_upright: bool) -> list[int]:
+    boxes = [
+        lettering.box(tick.label, TICK, 0.0, tick.place)
+        if is_upright
+        else lettering.box(tick.label, TICK, tick.place, 0.0)
+        for tick in ticks
+    ]
+    return lettering.apart(boxes)

@@ -49,4 +49,6 @@ def _plain(name: str, value: Any) -> Any:
         return None
     if FIELDS[name] == pl.String():
         return (":".join(map(str, value)) or None) if isinstance(value, list) else str(value)
+    if FIELDS[name] == pl.Boolean():
+        return bool(value)
     return float(value) if FIELDS[name] == pl.Float64() else int(value)

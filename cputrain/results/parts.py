@@ -8,18 +8,19 @@ from cputrain.engines.specs import FIRST
 from cputrain.paths import cell_name
 from cputrain.record import files
 from cputrain.record.parts import FILE, SCHEMA, SUITE, PartsRecord
+from cputrain.results import stored
 from cputrain.results.records import RESERVED, Problem, folders
+from cputrain.results.stored import Place
 
 
 def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
     """Every record of a machine, shape by shape, and a line for each that cannot be used."""
     records: list[PartsRecord] = []
     problems: list[Problem] = []
-    if machine not in folders(root / "output"):
-        return [], []
-    suite = root / "output" / machine / SUITE
-    for cell in folders(suite):
-        record = read_file(suite / cell / FILE, machine)
+    for place in stored.find(root, machine, FILE):
+        if place.suite != SUITE:
+            continue
+        record = read_place(place, machine)
         if isinstance(record, Problem):
             problems.append(record)
         elif record is not None:
@@ -28,26 +29,32 @@ def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
 
 
 def read_file(path: Path, machine: str) -> PartsRecord | Problem | None:
+    """`read_place` of a file of its own."""
+    return read_place(Place(path), machine)
+
+
+def read_place(place: Place, machine: str) -> PartsRecord | Problem | None:
     """One record; None where there is none."""
     again = "delete it and run bench.py parts again"
     try:
-        record = files.read(path, PartsRecord, SCHEMA)
+        record = place.read(PartsRecord, SCHEMA)
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Problem(path, f"cannot be read: {error.strerror}")
+        return place.problem(f"cannot be read: {error.strerror}")
     except files.RecordError as error:
-        return Problem(path, str(error).replace("run the cell again", "run bench.py parts again"))
+        return place.problem(str(error).replace("run the cell again", "run bench.py parts again"))
     named = [(record.worker.machine, machine)]
-    named.append((cell_name((record.shape, record.engine)), path.parent.name))
+    named.append((cell_name((record.shape, record.engine)), place.cell))
     for inside, outside in named:
         if inside != outside:
-            return Problem(path, f"it is of {inside[:60]!r} and lies under {outside!r}; {again}")
+            reason = f"it is of {inside[:60]!r} and lies under {outside!r}; {again}"
+            return place.problem(reason)
     return record
 
 
 def machines(root: Path) -> list[str]:
-    """The machines that have such records."""
+    """The machines that have such records in files of their own."""
     return [
         name
         for name in folders(root / "output")

@@ -10,7 +10,7 @@ from typing import Any
 from cputrain import paths
 from cputrain.record.cell import CellKey, CellRecord
 from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.results import records, shared
+from cputrain.results import records, shared, stored
 from cputrain.results.records import Problem, Unusable
 from cputrain.results.shared import Shared
 
@@ -91,7 +91,7 @@ def read(
         only: see `records.read`.
     """
     by_mode: dict[str, dict[tuple[str, str], CellResult]] = {mode: {} for mode in paths.MODES}
-    problems: list[Problem] = []
+    problems: list[Problem] = [*stored.problems(root, machine)]
     for mode in modes:
         usable, unusable = records.read(root, machine, mode, only)
         problems += [item.problem for item in unusable]

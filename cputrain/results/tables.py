@@ -11,12 +11,15 @@ from typing import Any
 import polars as pl
 
 from cputrain import wording
-from cputrain.atomic import write_bytes
+from cputrain.atomic import write_bytes, write_made
 from cputrain.errors import RunError
 from cputrain.results import asvfiles
 from cputrain.results.columns import SCHEMA, Row
 from cputrain.results.records import Problem
 
+CSV, PARQUET = "results.csv", "results.parquet"
+MOST_JOINED = 20
+"""Machines whose rows are written into one table."""
 DIGITS = 6
 """Significant digits of a number in a CSV; Parquet has them all."""
 
@@ -26,14 +29,17 @@ def frame(rows: Sequence[Row], schema: Mapping[str, pl.DataType] = SCHEMA) -> pl
 
     Text is made safe for a spreadsheet; a number that is none (NaN, infinity) is unknown.
     """
-    plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
-    return pl.DataFrame(plain, schema=schema, orient="row")
+    columns = {name: _plain([row.get(name) for row in rows], schema[name]) for name in schema}
+    return pl.DataFrame(columns, schema=schema)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return wording.spreadsheet(value) if isinstance(value, str) else value
+def _plain(values: list[Any], kind: pl.DataType) -> list[Any]:
+    """A column's values as its table has them."""
+    if kind == pl.Float64():
+        return [value if value is None or math.isfinite(value) else None for value in values]
+    if kind == pl.String():
+        return [value if value is None else wording.spreadsheet(value) for value in values]
+    return values
 
 
 def without_records(root: Path, measured: Iterable[str]) -> list[Problem]:
@@ -58,36 +64,65 @@ def not_links(result: Path, machines: Iterable[str]) -> tuple[list[str], list[Pr
     return safe, problems
 
 
-def spare(result: Path, rows: Sequence[Row], problems: Sequence[Problem]) -> None:
+def spare(result: Path, rows: int, problems: Sequence[Problem]) -> None:
     """Leave good tables alone where there is no row to write and something could not be read.
 
     Raises:
         RunError: that is so.
     """
-    if rows or not problems or not (result / "results.csv").exists():
+    if rows or not problems or not (result / CSV).exists():
         return
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     raise RunError(f"no run record can be used, the tables stay as they are: {problems[0]}{more}")
 
 
-def write(result: Path, rows: Sequence[Row]) -> list[Path]:
-    """Write result/<machine>/<suite>.csv, result/results.csv and result/results.parquet.
+def write_machine(result: Path, machine: str, rows: Sequence[Row]) -> list[Path]:
+    """Write a machine's tables: result/<machine>/results.parquet, <suite>.csv; the paths.
 
     Raises:
         OSError: a file cannot be written; it is as it was before.
     """
-    whole = frame(rows)
-    csv, parquet = result / "results.csv", result / "results.parquet"
-    written = []
-    for (machine, suite), part in whole.group_by("machine", "suite", maintain_order=True):
-        path = result / str(machine) / f"{suite}.csv"
-        write_bytes(path, as_csv(part))
-        written.append(path)
+    whole, folder = frame(rows), result / machine
+    buffer = io.BytesIO()
+    whole.write_parquet(buffer)
+    written = {folder / PARQUET: buffer.getvalue()}
+    for (suite,), part in whole.group_by("suite", maintain_order=True):
+        written[folder / f"{suite}.csv"] = as_csv(part)
+    for path, data in written.items():
+        write_made(path, data)
+    return list(written)
+
+
+def read_machine(result: Path, machine: str) -> pl.DataFrame:
+    """The rows that `write_machine` has written of a machine."""
+    return pl.read_parquet(result / machine / PARQUET, glob=False)  # a name may have brackets
+
+
+def join(result: Path, machines: Sequence[str]) -> list[Path]:
+    """Write the rows of all machines into one table: result/results.csv and results.parquet.
+
+    Of more than `MOST_JOINED` machines there is none: 300 000 rows of 156 columns are 300 MB of
+    CSV, to write anew after each change. Their own results.parquet are read as one then:
+    `polars.scan_parquet("result/*/results.parquet")`. Joined tables of fewer machines are deleted,
+    as they would lack some.
+
+    Returns:
+        The paths that were written.
+
+    Raises:
+        OSError: a file cannot be written; it is as it was before.
+    """
+    csv, parquet = result / CSV, result / PARQUET
+    if len(machines) > MOST_JOINED:
+        csv.unlink(missing_ok=True)
+        parquet.unlink(missing_ok=True)
+        return []
+    whole = pl.concat([frame([]), *(read_machine(result, machine) for machine in machines)])
     write_bytes(csv, as_csv(whole))
     buffer = io.BytesIO()
     whole.write_parquet(buffer)
     write_bytes(parquet, buffer.getvalue())
-    return [*written, csv, parquet]
+    return [csv, parquet]
 
 
 def as_csv(part: pl.DataFrame) -> bytes:

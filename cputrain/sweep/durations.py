@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.model import flops
 from cputrain.results import records
+from cputrain.results.stored import Place
 from cputrain.run import placement
 from cputrain.sweep import plan
 from cputrain.worker import blocks
@@ -36,20 +36,21 @@ LOOKS = 4
 
 
 class Durations:
-    """Seconds that cells will take: what they took here before, or a guess from their FLOPs."""
+    """Seconds that cells will take: what they took here before, or a guess from their FLOPs.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    Args:
+        places: of this machine's run records; where a cell has several, the last one counts.
+    """
+
+    def __init__(self, places: Iterable[Place]) -> None:
         self._known: dict[str, float] = {}
-        for folder in folders:
-            for path in sorted(folder.glob("*/*/run.json")):
-                record = records.read_file(path)
-                if isinstance(record, records.Problem):
-                    continue  # export names broken records; a guess will do here
-                done = [
-                    w.wall_s for w in record.workers if w.ok and w.wall_s and w.forked is not None
-                ]
-                if done:
-                    self._known[f"{path.parent.parent.name}/{path.parent.name}"] = done[-1]
+        for place in places:
+            record = records.read_place(place)
+            if isinstance(record, records.Problem):
+                continue  # export names broken records; a guess will do here
+            done = [w.wall_s for w in record.workers if w.ok and w.wall_s and w.forked is not None]
+            if done:
+                self._known[f"{place.suite}/{place.cell}"] = done[-1]
 
     def cell_s(self, planned: plan.Planned, cell: plan.PlannedCell) -> float:
         """Seconds of one worker of `cell`."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from cputrain.record.events import WorkerEnded
-from cputrain.report import first_screen
 from cputrain.sweep import closing, plan
 from cputrain.sweep.console import minutes, seconds, shown, standard_output
 from cputrain.sweep.time_left import TimeLeft
@@ -165,13 +164,14 @@ class Progress:
         quick: bool,
     ) -> None:
         """The first screen, of a few suites their table, what went wrong, where everything lies."""
-        rows = [row for row in summary.rows if row["machine"] == machine]
+        rows = summary.rows_of(machine)
         chosen = list(suites)
         if len(chosen) <= FEW_SUITES:
             self.console.print(closing.table(rows, machine, chosen))
-        if machine in summary.answers:
+        screen = summary.screen(machine)
+        if screen is not None:
             self.console.print()
-            for line in first_screen.lines(summary.answers[machine]):
+            for line in screen:
                 self.say(line)
             self.console.print()
         for problem in summary.problems:
@@ -186,9 +186,9 @@ class Progress:
         self.say(
             f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
         )
-        if machine in summary.answers:
+        if screen is not None:
             self.say(f"report: result/{machine}/report.html")
-        self.say("tables: result/README.md, result/results.csv, and one CSV for each suite")
+        self.say(f"tables: {summary.where}, and one CSV for each suite")
 
     def without_number(
         self, summary: Summary, machine: str, suites: Iterable[plan.Planned]
@@ -202,7 +202,7 @@ class Progress:
             machine: whose rows.
             suites: that have run, in this call or before it was stopped.
         """
-        rows = [row for row in summary.rows if row["machine"] == machine]
+        rows = summary.rows_of(machine)
         for suite, cell, row in closing.without_number(rows, suites):
             if (suite, cell) not in self._reported:
                 self.failed += 1

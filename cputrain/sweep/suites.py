@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from cputrain import paths
 from cputrain.errors import RunError
+from cputrain.results import records, stored
 from cputrain.run import compiled, measured
 from cputrain.run.session import Session
 from cputrain.sweep import (
@@ -63,7 +64,11 @@ class Sweep:
         """Give the session its name, that of a stopped sweep it goes on with; say what will run."""
         choice, suites, machine = self.choice, self.suites, session.machine
         self.asvs = environments.needed(session.mode, machine, suites)
-        self.estimate = Durations([paths.output_folder(machine, m) for m in paths.MODES])
+        self.estimate = Durations(
+            place
+            for mode in paths.MODES
+            for place in stored.find(paths.ROOT, machine, records.FILE, mode)
+        )
         self.checkpoint = Checkpoint.open(
             paths.STATE / f"sweep-{session.mode}.json",
             wanted(session, choice.regexes, suites),

@@ -11,7 +11,8 @@ from cputrain.analysis.noise_lines import NoiseLine
 from cputrain.analysis.paired import noise
 from cputrain.analysis.paired.model import Pass
 from cputrain.record.cell import CellKey
-from cputrain.report import page, plots
+from cputrain.report import index, machine_export, page, plots
+from cputrain.report.kept import Kept
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.picture import Picture
 from cputrain.results import columns, tables
@@ -67,7 +68,7 @@ def made(root, text, number):
     beside = every_column(engine_tables.SCHEMA, text, number) | {"status": "ok", "step_s": 0.04}
     drawn = dict.fromkeys(("Numbers", text), root / "plots" / "p).svg")
     line = NoiseLine(text, text, NOISE, 3, 1, 20, known, 0.1)
-    return MachinePage(machine, rows, cells, [line], drawn, True, (), [beside])
+    return MachinePage(machine, rows, cells, [line], drawn, (), [beside])
 
 
 @settings(max_examples=40)
@@ -75,8 +76,18 @@ def made(root, text, number):
 def test_the_page_obeys_nothing_and_its_tables_are_whole(tmp_path_factory, text, number):
     root = tmp_path_factory.mktemp("page")
     shown, problems = made(root, text, number), [Problem(root / "x", text)]
-    for written in page.texts(root, [shown], problems).values():
+    for written in all_pages(shown, problems):
         check(written, text)
+
+
+def all_pages(shown, problems):
+    """The texts of every page of a machine, and the index of it alone, beside others, of many."""
+    yield from page.texts(shown).values()
+    for place in page.Place:
+        its = page.section(shown, place)
+        kept = Kept("", {}, machine_export.line(shown), its, [], [])
+        yield its
+        yield index.text([kept, kept], place, problems)
 
 
 def check(written, text):
@@ -102,7 +113,8 @@ def check(written, text):
 def test_a_table_has_no_formula_and_no_nan(tmp_path_factory, text, number):
     root = tmp_path_factory.mktemp("table")
     row = every_column(columns.SCHEMA, text, number) | {"machine": "m", "suite": "s"}
-    tables.write(root, [row])
+    tables.write_machine(root, "m", [row])
+    tables.join(root, ["m"])
     back = tables.pl.read_csv(root / "results.csv", schema_overrides=columns.SCHEMA)
     assert back["step_s"][0] == (number if number == 0.04 else None)
     reason = back["reason"][0] or ""

@@ -3,11 +3,12 @@
 import itertools
 import xml.etree.ElementTree as ElementTree
 
-import matplotlib as mpl
 import pytest
 
 from cputrain.record.cell import CellKey
-from cputrain.report import plots, ticks
+from cputrain.report import forest, lettering, plots, points
+from cputrain.report.figure import TICK, svg
+from cputrain.report.forest import Bar
 from cputrain.report.picture import Picture
 from cputrain.results import columns
 from cputrain.results.rows import CellResult
@@ -43,23 +44,27 @@ def by_engine(times, base, field="seq_len"):
 
 
 def overlapping(drawn):
-    """Pairs of labels of one axis, and of annotations, that lie on one another."""
-    with mpl.rc_context(plots.STYLE):
-        whole = plots.figure(drawn)
-        whole.canvas.draw()
-        axes = whole.axes[0]
-        groups = [
-            [tick.label1 for tick in ticks.ticks(axes.xaxis)],
-            [tick.label1 for tick in ticks.ticks(axes.yaxis)],
-            axes.texts,
-        ]
-        assert groups[0] and groups[1]
-        boxes = [[text.get_window_extent() for text in group] for group in groups]
-    return [(a, b) for group in boxes for a, b in itertools.combinations(group, 2) if a.overlaps(b)]
+    """Pairs of labels of one axis, and of texts beside points, that lie on one another."""
+    f = plots.draw(drawn)
+    groups = [
+        [lettering.box(tick.label, TICK, tick.place, 0) for tick in f.x_ticks],
+        [lettering.box(tick.label, TICK, 0, tick.place) for tick in f.y_ticks],
+        [text.box for text in f.said],
+    ]
+    assert groups[0] and groups[1]
+    return [
+        (a, b) for boxes in groups for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)
+    ]
 
 
-def axes_of(drawn):
-    return plots.figure(drawn).axes[0]
+def labels(ticks):
+    return [tick.label for tick in ticks]
+
+
+def is_log(drawn):
+    """Whether x and y are logarithmic, by where their middles lie."""
+    across = plots._number_scale(drawn, 0, 1).is_log
+    return across, points.time_scale(drawn, 0, 1).is_log
 
 
 @pytest.mark.parametrize("widest", [1.01, 1.4, 3.0, 7.9, 9.0, 60.0, 5000.0])
@@ -89,56 +94,70 @@ def test_each_engine_has_a_line_and_a_legend(values):
         for name, factor in ENGINES.items()
     }
     drawn = by_engine(times, values[1])
-    axes = axes_of(drawn)
-    shown = axes.get_legend()
-    assert [text.get_text() for text in shown.get_texts()] == list(ENGINES)
-    assert len({handle.get_color() for handle in shown.legend_handles}) == 3
-    labels = axes.get_xticklabels() if drawn.is_numeric else axes.get_yticklabels()
-    assert [label.get_text() for label in labels] == [str(value) for value in values]
+    f = plots.draw(drawn)
+    assert [line.name for _, line in f.legend] == list(ENGINES)
+    assert len({line.color for _, line in f.legend}) == 3
+    shown = f.x_ticks if drawn.is_numeric else f.y_ticks
+    assert labels(shown) == [str(value) for value in values]
     assert overlapping(drawn) == []
 
 
 def test_a_line_is_of_one_engine():
-    times = {(v, e): v**f / 1e4 for v in (1, 2) for e, f in ENGINES.items()}
-    axes = axes_of(by_engine(times, 1))
-    lines = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
-    assert lines["jax"] == [1.0, pytest.approx(4)] and lines["torch"] == [1.0, pytest.approx(2)]
-    assert axes.get_xlabel() == "seq_len"
+    times = {(v, e): v**n / 1e4 for v in (1, 2) for e, n in ENGINES.items()}
+    drawn = by_engine(times, 1)
+    f = plots.draw(drawn)
+    time = points.time_scale(drawn, f.bottom, f.top)
+    lines = {line.name: [y for _, y in line.points] for line in f.lines}
+    assert lines["jax"] == [time.place(1.0), time.place(4.0)]
+    assert lines["torch"] == [time.place(1.0), time.place(2.0)]
+    assert (f.x, f.y) == ("seq_len", "time over the baseline's")
 
 
 @pytest.mark.parametrize(
     ("times", "scales"),
     [
-        ({1: 0.1, 64: 2.0}, ("log", "log")),
-        ({1: 0.1, 64: 0.2}, ("log", "linear")),
-        ({1: 0.1, 4: 2.0}, ("linear", "log")),
-        ({0: 0.1, 1: 0.2, 64: 0.3}, ("linear", "linear")),
+        ({1: 0.1, 64: 2.0}, (True, True)),
+        ({1: 0.1, 64: 0.2}, (True, False)),
+        ({1: 0.1, 4: 2.0}, (False, True)),
+        ({0: 0.1, 1: 0.2, 64: 0.3}, (False, False)),
     ],
 )
 def test_axes_are_logarithmic_where_values_span_more_than_eight(times, scales):
-    axes = axes_of(picture(times))
-    assert (axes.get_xscale(), axes.get_yscale()) == scales
+    assert is_log(picture(times)) == scales
 
 
 def test_labels_stand_in_rows_and_failures_are_named():
     drawn = picture({"eager": 0.1, "aot_eager": 0.2, "inductor": None}, base="eager")
-    whole = plots.figure(drawn)
-    axes = whole.axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["eager", "aot_eager"]
-    assert "inductor (failed)" in whole.get_supxlabel()
-    assert "the same within 3.0 %" in whole.get_supxlabel()
-    assert axes.get_xlabel() == "time over the baseline's"
-    assert "2.00x" in [text.get_text() for text in axes.texts]
+    f = plots.draw(drawn)
+    assert labels(f.y_ticks) == ["eager", "aot_eager"]
+    assert "inductor (failed)" in " ".join(f.notes)
+    assert "the same within 3.0 %" in " ".join(f.notes)
+    assert f.x == "time over the baseline's"
+    assert "2.00x" in [text.text for text in f.said]
+    assert [mark.sign for mark in f.marks] == ["diamond", "dot"]
+
+
+def test_an_interval_is_drawn_whole():
+    """Also one that is far wider than the effects are apart."""
+    drawn = picture({"a": 0.1, "b": 0.2}, base="a")
+    drawn.rows[1] |= {"effect_low": 0.5, "effect_high": 9.0}
+    f = plots.draw(drawn)
+    time = points.time_scale(drawn, f.left, f.right)
+    assert f.marks[1].ends == (time.place(0.5), time.place(9.0))
+    assert f.left < time.place(0.5) < time.place(2.0) < time.place(9.0) < f.right
 
 
 def test_numbers_beside_a_label_are_labels():
-    axes = axes_of(picture({1: 0.1, 2: 0.2, "all": 0.2}))
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["1", "2", "all"]
+    f = plots.draw(picture({1: 0.1, 2: 0.2, "all": 0.2}))
+    assert labels(f.y_ticks) == ["1", "2", "all"]
 
 
 def test_ticks_are_the_values():
-    axes = axes_of(picture({128: 0.1, 256: 0.2, 2048: 0.9}))
-    assert list(axes.get_xticks()) == [128, 256, 2048]
+    assert labels(plots.draw(picture({128: 0.1, 256: 0.2, 2048: 0.9})).x_ticks) == [
+        "128",
+        "256",
+        "2048",
+    ]
 
 
 @pytest.mark.parametrize("times", [{1: 0.1}, {1: 0.1, 2: None}, {"a": 0.1}])
@@ -152,11 +171,11 @@ def test_what_has_no_effect_is_shown_in_seconds_or_named():
     alone = picture({1: 0.1, 2: 0.2})
     assert not alone.is_paired
     assert [point.effect for point in alone.shown] == [0.1, 0.2]
-    assert axes_of(alone).get_ylabel() == "time per step"
+    assert plots.draw(alone).y == "time per step"
     drawn = picture({"a": 0.1, "b": 0.2, "c": 0.3}, base="a")
     drawn.rows[2]["effect"] = None
     assert [point.cell.value for point in drawn.shown] == ["a", "b"]
-    assert "not shown: c (no effect)" in plots.figure(drawn).get_supxlabel()
+    assert "not shown: c (no effect)" in " ".join(plots.draw(drawn).notes)
 
 
 def test_without_intervals_there_are_still_points():
@@ -169,9 +188,32 @@ def test_without_intervals_there_are_still_points():
 def test_the_same_picture_gives_the_same_bytes():
     drawn = picture({1: 0.1, 64: 2.0}, base=1)
     assert plots.svg(drawn) == plots.svg(drawn)
-    assert b"<dc:date>" not in plots.svg(drawn)
 
 
 def test_a_suite_without_a_number_has_no_plot(tmp_path):
     drawn = picture({1: None})
     assert plots.draw_all(tmp_path, drawn.rows, drawn.cells) == {}
+
+
+def test_the_first_screens_picture_has_a_sign_for_each_verdict():
+    bars = [
+        Bar("precision bf16", 0.7, 0.6, 0.8, "faster"),
+        Bar("allocator mimalloc", 1.0, 0.98, 1.02, "same"),
+        Bar("pinning close", 1.05, 0.9, 1.2, "not told"),
+        Bar("cores 1", 1.6, 1.5, 1.7, "slower"),
+    ]
+    f = forest.draw("here", bars)
+    assert [mark.sign for mark in f.marks] == ["left", "square", "hollow", "right"]
+    assert len({mark.color for mark in f.marks}) == 4
+    assert "1x" in labels(f.x_ticks)
+    assert labels(f.y_ticks)[0] == "precision bf16: 0.700x"
+
+
+def test_a_picture_says_what_it_shows_and_suits_light_and_dark():
+    drawn = svg(plots.draw(picture({"eager": 0.1, "inductor": 0.05}, base="eager")))
+    root = ElementTree.fromstring(drawn)
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.get("role") == "img" and root.find(f"{space}title").text == "S, here"
+    assert "inductor: 0.5x" in root.find(f"{space}desc").text
+    assert b"prefers-color-scheme:dark" in drawn
+    assert b"<image" not in drawn and b"url(" not in drawn

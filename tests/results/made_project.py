@@ -128,7 +128,7 @@ def beside(
 
 def rows_of(summary: Summary, suite: str, machine: str = "here") -> dict[str, Row]:
     """An export's rows of a suite, by value."""
-    mine = [r for r in summary.rows if (r["suite"], r["machine"]) == (suite, machine)]
+    mine = [row for row in summary.rows_of(machine) if row["suite"] == suite]
     return {row["value"]: row for row in mine}
 
 

@@ -6,8 +6,7 @@ import pytest
 from made_project import failure
 from settled import settled
 
-from cputrain.report import first_screen, words
-from cputrain.report.export import export
+from cputrain.report import first_screen, machine_export, words
 from cputrain.report.statements import Statement
 
 pytestmark = pytest.mark.tools
@@ -17,7 +16,7 @@ USUAL = settled()
 
 def answers(project, machine="here"):
     project.save()
-    return export(project.root).answers[machine]
+    return machine_export.read(project.root, machine, ())[0].answers
 
 
 def setting(project, field, values, times, **others):

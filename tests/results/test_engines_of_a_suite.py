@@ -73,7 +73,8 @@ def pages(cells, analysis, tmp_path):
     drawn = plots.draw_all(tmp_path / "here" / "plots", analysis.rows, cells)
     machine = MachineFacts("here", {}, {})
     shown = MachinePage(machine, analysis.rows, cells, noise_lines.lines(analysis), drawn)
-    return page.texts(tmp_path, [shown], [])
+    own = {tmp_path / "here" / name: text for name, text in page.texts(shown).items()}
+    return {tmp_path / "README.md": page.section(shown, page.Place.ALONE), **own}
 
 
 def test_an_effect_is_against_the_same_engine_s_baseline(cells, analysis):

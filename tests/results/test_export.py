@@ -53,7 +53,7 @@ def test_broken_files_are_named_once_and_cost_only_their_cell(sweep):
 
 def test_nothing_measured_yet(tmp_path):
     summary = export(tmp_path)
-    assert (summary.rows, summary.problems) == ([], [])
+    assert (summary.machines, summary.problems) == ({}, [])
     assert "Nothing was measured yet" in (tmp_path / "result" / "README.md").read_text()
 
 
@@ -64,7 +64,7 @@ def test_everything_failed(project):
         project.result("SeqLen", value, None)
     project.save()
     summary = export(project.root)
-    assert [row["status"] for row in summary.rows] == ["failed", "failed"]
+    assert [row["status"] for row in summary.rows_of("here")] == ["failed", "failed"]
     assert "failed: ImportError: no torch" in project.page_of("SeqLen")
     assert "No cell of the baseline has a number" in project.page()
     assert "- Gave no number: SeqLen 128, SeqLen 256; the tables say why." in project.page()
@@ -82,7 +82,7 @@ def test_every_cell_of_many_suites_is_there(project):
         for value in range(1, 6):
             project.cell(f"Suite{number}", value, 0.01 * value)
     project.save()
-    assert len(export(project.root).rows) == 60
+    assert export(project.root).cells == 60
 
 
 def test_tables_are_left_alone_where_no_record_can_be_used(sweep):
@@ -103,7 +103,7 @@ def test_a_machine_without_records_is_one_line_and_the_others_have_their_tables(
     summary = export(sweep.root)
     (problem,) = summary.problems
     assert str(problem.path) == "result/asv/other" and "no run records" in problem.reason
-    assert {row["machine"] for row in summary.rows} == {"here"}
+    assert summary.machines.keys() == {"here"}
 
 
 def test_nothing_is_written_through_a_link(sweep, tmp_path_factory):

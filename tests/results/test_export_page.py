@@ -68,7 +68,7 @@ def test_several_machines_stand_side_by_side(sweep):
         sweep.cell("SeqLen", 512, 2 * step_s, USUAL.but(seq_len=512), **beside)
     sweep.save()
     summary = export(sweep.root)
-    assert {row["machine"] for row in summary.rows} == {"here", "big.one_x", "small"}
+    assert summary.machines.keys() == {"here", "big.one_x", "small"}
     text = sweep.page()
     table = text[text.index("side by side") : text.index("## big.one_x")]
     assert re.findall(r"^\| \[([\w.]+)\]", table, re.MULTILINE) == ["big.one_x", "here", "small"]

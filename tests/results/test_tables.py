@@ -145,8 +145,9 @@ def test_lists_are_joined_and_empty_ones_are_unknown(project):
 
 def test_tables_keep_types_also_where_all_is_unknown(tmp_path):
     empty = dict.fromkeys(columns.SCHEMA) | {"machine": "m", "suite": "s", "status": "skipped"}
-    written = tables.write(tmp_path, [empty])
-    assert written[0] == tmp_path / "m" / "s.csv"
+    written = tables.write_machine(tmp_path, "m", [empty])
+    tables.join(tmp_path, ["m"])
+    assert written == [tmp_path / "m" / "results.parquet", tmp_path / "m" / "s.csv"]
     back = pl.read_parquet(tmp_path / "results.parquet")
     assert dict(back.schema) == columns.SCHEMA
     assert pl.read_csv(tmp_path / "results.csv").columns == list(columns.SCHEMA)
@@ -155,10 +156,10 @@ def test_tables_keep_types_also_where_all_is_unknown(tmp_path):
 def test_text_survives_csv(tmp_path):
     reason = 'it said "no", twice;\nthen | stopped'
     row = dict.fromkeys(columns.SCHEMA) | {"machine": "m", "suite": "s", "reason": reason}
-    tables.write(tmp_path, [row])
+    tables.write_machine(tmp_path, "m", [row])
     assert pl.read_csv(tmp_path / "m" / "s.csv")["reason"][0] == reason
 
 
 def test_no_rows_make_empty_tables(tmp_path):
-    tables.write(tmp_path, [])
+    tables.join(tmp_path, [])
     assert pl.read_csv(tmp_path / "results.csv").height == 0

@@ -26,7 +26,7 @@ def text_of(project):
 
 def test_there_are_no_effects_and_no_remarks_about_it(sweep):
     measured(sweep)
-    rows = [r for r in export(sweep.root).rows if r["suite"] == "Preset"]
+    rows = [r for r in export(sweep.root).rows_of("here") if r["suite"] == "Preset"]
     assert [row["status"] for row in rows] == ["ok", "ok"]
     assert all(row["effect"] is None and row["verdict"] is None for row in rows)
     assert not any(row["reason"] for row in rows)
@@ -36,7 +36,7 @@ def test_others_still_say_why_they_have_none(project):
     project.suite("Preset", "preset", NAMES, baseline="abc")
     project.cell("Preset", "mlm-80m", 2.0, PRESETS["mlm-80m"].experiment, reference=None)
     project.save()
-    rows = export(project.root).rows
+    rows = export(project.root).rows_of("here")
     assert rows[0]["reason"].startswith("no effect: it was measured without a reference")
 
 

@@ -2,13 +2,15 @@
 
 import io
 import math
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from cputrain.record.events import WorkerEnded
 from cputrain.report.export import Summary
-from cputrain.results import columns
+from cputrain.report.kept import Kept, Line
+from cputrain.results import columns, tables
 from cputrain.sweep import plan
 from cputrain.sweep import progress as progress_module
 from cputrain.sweep.console import seconds
@@ -65,11 +67,13 @@ def test_a_reason_is_shown_and_neither_markup_nor_escapes_of_it_are_obeyed(conso
     ]
 
 
-def test_a_machine_s_name_and_values_are_no_markup(console):
+def test_a_machine_s_name_and_values_are_no_markup(console, tmp_path):
     row = dict.fromkeys(columns.SCHEMA) | {"machine": "[red]x", "suite": "Compiler"}
     row |= {"status": "ok", "mode": "full"}
     rows = [{**row, "value": value, "step_s": 0.1} for value in ("[/b]", "\x1b[2J")]
-    summary = Summary(rows=rows, problems=[], files=[])
+    tables.write_machine(tmp_path, "[red]x", rows)
+    line = Line("[red]x", "", "", "", 2, 2, None, None, "", "")
+    summary = Summary(tmp_path, {"[red]x": Kept("", {}, line, "", [], [])})
     Progress(console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
     text = "\n".join(shown(console))
     assert "[red]x" in text and "[/b]: 100 ms" in text and "\x1b" not in text
@@ -83,7 +87,7 @@ def test_the_share_of_the_time_in_training_steps_is_told(console, monkeypatch):
     for cell in suite.cells[:2]:
         progress.event(ended(suite, cell, training_s=30.0))
     progress.call_done()
-    progress.end(Summary(rows=[], problems=[], files=[]), "m", [], [], quick=False)
+    progress.end(Summary(Path()), "m", [], [], quick=False)
     assert "4 min in all, 25% of it in training steps" in shown(console)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,11 @@ from cputrain.analysis.noises import Place
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record import altered, files
-from cputrain.record.altered import FOLDER, Altered, path
+from cputrain.record.altered import FOLDER, Altered
 from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.record.worker import WorkerRecord
-from cputrain.results import rows
-from cputrain.results.records import Problem, folders
+from cputrain.results import rows, stored
+from cputrain.results.records import Problem
 from cputrain.results.rows import CellResult
 from cputrain.run.names import CLAIMS
 from cputrain.run.references import FILE as REFERENCES
@@ -93,10 +92,10 @@ def judge(root: Path, machine: str) -> Judged:
     cells, problems = rows.read(root, machine, ("full",), only=CLAIMS)
     analysis = effects.analyse(cells, {})
     found = {cell.value: _found(index, cell, analysis) for index, cell in enumerate(cells)}
-    demonstrated, unusable = _altered(root / "output", machine)
+    demonstrated, unusable = _altered(root, machine)
     noise = _newest_noise(analysis, cells)
     by_name = {name: _of_altered(record, noise) for name, record in demonstrated.items()}
-    evidence = Evidence(found, by_name, _references(root / "output" / machine / CLAIMS))
+    evidence = Evidence(found, by_name, _references(root, machine))
     verdicts = [_verdict(claim, evidence, demonstrated, noise) for claim in table.CLAIMS.values()]
     return Judged(verdicts, cells, analysis, [*problems, *unusable])
 
@@ -116,30 +115,36 @@ def _found(index: int, cell: CellResult, analysis: Analysis) -> Found:
     return Found(made, why, cell.workers)
 
 
-def _altered(output: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
+def _altered(root: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
     """The demonstrations that were run, by name; and what cannot be read."""
     records: dict[str, Altered] = {}
     problems = []
-    for name in folders(output / machine / FOLDER):
-        where = path(output, machine, name)
-        if not os.path.lexists(where):
+    for place in stored.find(root, machine, altered.FILE):
+        if place.suite != FOLDER:
             continue
         try:
-            records[name] = files.read(where, Altered, altered.SCHEMA)
+            record = place.read(Altered, altered.SCHEMA)
         except OSError as error:
-            problems.append(Problem(where, f"cannot be read: {error.strerror}"))
+            problems.append(place.problem(f"cannot be read: {error.strerror}"))
         except files.RecordError as error:
-            problems.append(Problem(where, str(error)))
+            problems.append(place.problem(str(error)))
+        else:
+            if (record.name, record.machine) == (place.cell, machine):
+                records[place.cell] = record
+            else:
+                inside = f"{record.name[:60]!r} of {record.machine[:60]!r}"
+                problems.append(place.problem(f"it is {inside}; delete it"))
     return records, problems
 
 
-def _references(folder: Path) -> dict[str, tuple[WorkerRecord, ...]]:
+def _references(root: Path, machine: str) -> dict[str, tuple[WorkerRecord, ...]]:
     """Workers that others ran beside; what cannot be read is not there."""
     known = {}
-    for name in folders(folder):
+    for place in stored.find(root, machine, REFERENCES):
+        if place.suite != CLAIMS:
+            continue
         with contextlib.suppress(OSError, files.RecordError):
-            record = files.read(folder / name / REFERENCES, CellRecord, SCHEMA)
-            known[name] = tuple(record.workers)
+            known[place.cell] = tuple(place.read(CellRecord, SCHEMA).workers)
     return known
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Pass:
         if not np.isfinite(self.log_ratios).all():
             raise ValueError(f"a pair's log ratio is not finite: {self.log_ratios}")
 
-    @property
+    @cached_property
     def median(self) -> float:
         """The median of its log ratios."""
         return float(np.median(self.log_ratios))
@@ -97,8 +98,14 @@ def worker_cdf(off: Array, scales: Array) -> Array:
 
     In closed form: 1/2 + u (3 - u^2) / 4 with u = t / sqrt(4 + t^2).
     """
-    u = off / np.sqrt(4.0 * scales * scales + off * off)
-    return 0.5 + u * (3.0 - u * u) / 4.0
+    u = np.sqrt(4.0 * scales * scales + off * off)
+    np.divide(off, u, out=u)  # the arrays are large: to get memory for each takes as long
+    cdf = u * u
+    np.subtract(3.0, cdf, out=cdf)
+    cdf *= u
+    cdf /= 4.0
+    cdf += 0.5
+    return cdf
 
 
 def likelihood(passes: Sequence[Pass], thetas: Array, blocks: Array, workers: Array) -> Array:

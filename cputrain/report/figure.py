@@ -1,0 +1,126 @@
+"""A picture as SVG: what stands where, in units of its view box, and the template that draws it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cputrain.report import lettering, templates
+from cputrain.report.lettering import Box
+
+WIDE = 720.0
+TITLE, SMALL, TICK, SAID, NOTE = 15.0, 11.0, 12.0, 10.5, 10.5
+"""Sizes of the fonts of a picture's texts."""
+
+Sign = Literal["dot", "diamond", "hollow", "square", "left", "right"]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on an axis, and what stands there."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One point.
+
+    Attributes:
+        color: class of its colour in `plot.svg.j2`.
+        ends: of its interval, along the axis of time; None without one.
+    """
+
+    x: float
+    y: float
+    sign: Sign
+    color: str
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text beside a point, which stands on `y` and has its middle at `x`."""
+
+    x: float
+    y: float
+    text: str
+    color: str
+
+    @property
+    def box(self) -> Box:
+        """Its room."""
+        return lettering.box(self.text, SAID, self.x, self.y)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series: its name in the legend, None where there is none, and what joins its points."""
+
+    name: str | None
+    color: str
+    points: Sequence[tuple[float, float]] = ()
+
+    @property
+    def path(self) -> str:
+        """The points of an SVG's polyline."""
+        return " ".join(f"{x:g},{y:g}" for x, y in self.points)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture.
+
+    Attributes:
+        title, machine: at its top, left and right.
+        told: what it shows, in a sentence for those who do not see it.
+        left, right, top, bottom: the ends of its axes.
+        x, y: what stands at the axes.
+        x_ticks, y_ticks: along them.
+        is_upright: whether the axis of time is y.
+        band: from where to where the time counts as the same; None without effects.
+        one: where the baseline's time lies; None without effects.
+        notes: lines below it.
+    """
+
+    title: str
+    machine: str
+    told: str
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    x: str
+    y: str
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    is_upright: bool
+    band: tuple[float, float] | None = None
+    one: float | None = None
+    lines: Sequence[Line] = ()
+    marks: Sequence[Mark] = ()
+    said: Sequence[Said] = ()
+    notes: Sequence[str] = ()
+    wide: float = field(default=WIDE, init=False)
+
+    @property
+    def legend(self) -> list[tuple[float, Line]]:
+        """Where each named series stands in the row above the axes."""
+        places, x = [], self.left + 6
+        for line in self.lines:
+            if line.name is not None:
+                places.append((x, line))
+                x += 26 + lettering.width(line.name, TICK)
+        return places
+
+
+def svg(figure: Figure) -> bytes:
+    """The picture as SVG; equal figures give equal bytes."""
+    sizes = {"title": TITLE, "small": SMALL, "tick": TICK, "said": SAID, "note": NOTE}
+    text = templates.html("plot.svg.j2", {"f": figure, "size": sizes})
+    # What is no character is in no XML.
+    return re.sub(r"[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", text).encode()
