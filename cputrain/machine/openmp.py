@@ -28,7 +28,7 @@ PROC_BIND = ("false", "true", "primary", "close", "spread", "intel")
 
 
 @dataclass(frozen=True)
-class Runtime:
+class OmpRuntime:
     """A loaded OpenMP runtime.
 
     Attributes:
@@ -41,7 +41,7 @@ class Runtime:
 
 
 @dataclass(frozen=True)
-class Member:
+class TeamMember:
     """A thread of a team: OpenMP's number, the kernel's id, and the CPUs that it may run on."""
 
     number: int
@@ -49,7 +49,7 @@ class Member:
     cpus: tuple[int, ...]
 
 
-def serving() -> Runtime:
+def serving() -> OmpRuntime:
     """The runtime that the engine's parallel regions run in: who provides `GOMP_parallel` to it.
 
     Looked up as the linker does for the engine's library: the global scope first, preloads
@@ -59,7 +59,7 @@ def serving() -> Runtime:
         Unknown: no OpenMP runtime is loaded.
     """
     path = mapped.file_of(_scope()[ENTRY])
-    return Runtime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
+    return OmpRuntime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
 
 
 def _scope() -> ctypes.CDLL:
@@ -70,7 +70,7 @@ def _scope() -> ctypes.CDLL:
     raise Unknown("no OpenMP runtime is loaded")
 
 
-def follows(runtime: Runtime, threads: Callable[[], int]) -> bool:
+def follows(runtime: OmpRuntime, threads: Callable[[], int]) -> bool:
     """Whether a library's thread count is that of `runtime`: tried, and put back.
 
     Args:
@@ -84,7 +84,7 @@ def follows(runtime: Runtime, threads: Callable[[], int]) -> bool:
         library.omp_set_num_threads(before)
 
 
-def team() -> list[Member]:
+def team() -> list[TeamMember]:
     """The threads of a parallel region of the default size, by OpenMP's number.
 
     They are the ones that the engine computes with: a runtime keeps its threads for the next region
@@ -97,7 +97,7 @@ def team() -> list[Member]:
 
     def look(_: object) -> None:
         cpus = tuple(sorted(os.sched_getaffinity(0)))
-        members.append(Member(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
+        members.append(TeamMember(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
 
     region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(look)
     scope[ENTRY](region, None, ctypes.c_uint(0), ctypes.c_uint(0))
@@ -110,7 +110,7 @@ def proc_bind() -> str:
     return PROC_BIND[number] if 0 <= number < len(PROC_BIND) else str(number)
 
 
-def blocktime_ms(runtime: Runtime) -> int:
+def blocktime_ms(runtime: OmpRuntime) -> int:
     """Milliseconds that threads of a kmp runtime spin before they sleep."""
     return int(ctypes.CDLL(runtime.path).kmp_get_blocktime())
 

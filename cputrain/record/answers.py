@@ -12,7 +12,7 @@ from cputrain.record.process import Place, State
 from cputrain.record.proof import Check, Trained
 from cputrain.record.sample import Sample
 from cputrain.record.watched import WatchedSteps
-from cputrain.record.work import Counts, Data, Start
+from cputrain.record.work import Counts, Data, SavedStart
 
 Phases = dict[str, Seconds]
 """Seconds of each part of a worker's life, by its name."""
@@ -70,7 +70,7 @@ class Ready(Part, frozen=True, kw_only=True, tag_field="answer", tag="ready"):
     state: State
     phases: Phases
     composed: str | None
-    started_from: Start | None
+    started_from: SavedStart | None
     simulated: str | None
     counts: Counts
     data: Data

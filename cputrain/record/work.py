@@ -50,7 +50,7 @@ class Data(Part, frozen=True, kw_only=True):
     queue_bytes: Count | None = None
 
 
-class Start(Part, frozen=True, kw_only=True):
+class SavedStart(Part, frozen=True, kw_only=True):
     """The saved model that training started from."""
 
     file: str

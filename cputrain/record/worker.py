@@ -15,7 +15,7 @@ from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
 from cputrain.record.sample import Pair, Sample
-from cputrain.record.work import Counts, Data, Start
+from cputrain.record.work import Counts, Data, SavedStart
 
 MOST_APART = math.log(1e6)
 """Of the two blocks of a pair, in logarithms: what lies further apart was not measured."""
@@ -62,7 +62,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     state: State | None = None
     phases: Phases = field(default_factory=dict)
     composed: str | None = None
-    started_from: Start | None = None
+    started_from: SavedStart | None = None
     simulated: str | None = None
     counts: Counts | None = None
     data: Data | None = None

@@ -1,7 +1,7 @@
 """A demonstration: an altered worker, the same without the alteration, and a reference, in turns.
 
-`python -m cputrain.run.altered` reads a `Request` from its standard input, in the environment that
-has the engines, and leaves a record of its own kind: see `record.altered`.
+`python -m cputrain.run.altered` reads an `AlteredRequest` from its standard input, in the
+environment that has the engines, and leaves a record of its own kind: see `record.altered`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 
-class Request(Part, frozen=True, kw_only=True):
+class AlteredRequest(Part, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:
@@ -74,7 +74,7 @@ class OneSide:
         )
 
 
-def run(request: Request, session: Session) -> Altered:
+def run(request: AlteredRequest, session: Session) -> Altered:
     """Let the sides take turns; the record, which is written too."""
     experiment = specs.settle(Experiment.from_json(request.experiment))
     beside = specs.settle(Experiment.from_json(request.reference))
@@ -121,7 +121,7 @@ def run(request: Request, session: Session) -> Altered:
 
 def main() -> int:
     """Serve one request."""
-    run(one_request.read(Request), Session.from_env())
+    run(one_request.read(AlteredRequest), Session.from_env())
     return 0
 
 

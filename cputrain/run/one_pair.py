@@ -1,7 +1,7 @@
 """One pass of one pair of experiments that decides a claim: a worker beside its reference.
 
-`python -m cputrain.run.one_pair` reads a `Request` from its standard input, in the environment that
-has the engines. It is told session, machine and conductor as asv's processes are.
+`python -m cputrain.run.one_pair` reads a `PairRequest` from its standard input, in the environment
+that has the engines. It is told session, machine and conductor as asv's processes are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
 
 
-class Request(Part, frozen=True, kw_only=True):
+class PairRequest(Part, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:
@@ -37,7 +37,7 @@ class Request(Part, frozen=True, kw_only=True):
     turn: Turn
 
 
-def run(request: Request) -> None:
+def run(request: PairRequest) -> None:
     """Take the samples as asv does; the record says what came of it."""
     name = cell_name((request.values[0], AGAIN_BESIDE))
     again = CellKey(
@@ -62,7 +62,7 @@ def run(request: Request) -> None:
 
 def main() -> int:
     """Serve one request."""
-    run(one_request.read(Request))
+    run(one_request.read(PairRequest))
     return 0
 
 

@@ -1,6 +1,6 @@
 """One worker of one cell, in the environment that has its engine; leaves a run record.
 
-`python -m cputrain.run.one_worker` reads a `Request` from its standard input. It is told the
+`python -m cputrain.run.one_worker` reads a `TurnRequest` from its standard input. It is told the
 session and the machine as asv's processes are, by the environment.
 """
 
@@ -19,7 +19,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.run.names import PARAMETERS, SUITE
 
 
-class Request(Part, frozen=True, kw_only=True):
+class TurnRequest(Part, frozen=True, kw_only=True):
     """What to run: shape, engine, threads; and where it stands in the whole run."""
 
     values: tuple[str, str, int]
@@ -46,7 +46,7 @@ def run(values: tuple[str, str, int], experiment: Experiment, turn: Turn) -> Non
 
 def main() -> int:
     """Serve one request."""
-    request = one_request.read(Request)
+    request = one_request.read(TurnRequest)
     run(request.values, Experiment.from_json(request.experiment), request.turn)
     return 0
 

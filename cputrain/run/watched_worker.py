@@ -1,7 +1,7 @@
 """One worker whose steps are watched part by part, in asv's environment; leaves its record.
 
-`python -m cputrain.run.watched_worker` reads a `Request` from its standard input. It is told the
-session and the machine as asv's processes are, by the environment.
+`python -m cputrain.run.watched_worker` reads a `WatchRequest` from its standard input. It is told
+the session and the machine as asv's processes are, by the environment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cputrain.run.session import Session
 PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.parts")
 
 
-class Request(Part, frozen=True, kw_only=True):
+class WatchRequest(Part, frozen=True, kw_only=True):
     """What to watch: the suite whose baseline's shape it is, the engine, the experiment."""
 
     shape: str
@@ -43,7 +43,7 @@ def path_of(folder: Path, shape: str, engine: str) -> Path:
     return folder / SUITE / paths.cell_name((shape, engine)) / FILE
 
 
-def run(request: Request) -> None:
+def run(request: WatchRequest) -> None:
     """Watch a worker's steps; the record says what came of it.
 
     Raises:
@@ -92,7 +92,7 @@ def _measured(
 
 def main() -> int:
     """Serve one request."""
-    run(one_request.read(Request))
+    run(one_request.read(WatchRequest))
     return 0
 
 

@@ -15,7 +15,7 @@ from cputrain.record.part import Part
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProcessEnd:
     """How a process ended.
 
     Attributes:
@@ -30,7 +30,7 @@ class Ended:
         return f"status {self.status}: {self.last_line}"
 
 
-class Process:
+class RequestProcess:
     """A process that has just started, and waits for its request (see `run.one_request`).
 
     Args:
@@ -51,11 +51,11 @@ class Process:
             preexec_fn=dies_with_parent(),
         )
 
-    def serve(self, request: Part) -> Ended:
+    def serve(self, request: Part) -> ProcessEnd:
         """Hand it the request, and wait for its end."""
         _, stderr = self._process.communicate(files.encode(request))
         last_line = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
-        return Ended(self._process.returncode, last_line)
+        return ProcessEnd(self._process.returncode, last_line)
 
     def kill(self) -> None:
         """Send SIGKILL, if it lives."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cputrain.experiment import Experiment
-from cputrain.record.work import Start
+from cputrain.record.work import SavedStart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,11 +42,11 @@ def save(
     return MODEL, None
 
 
-def named(start: Path | None) -> Start | None:
+def named(start: Path | None) -> SavedStart | None:
     """Which saved model training goes on from: its file and SHA-256, for the record."""
     if start is None:
         return None
-    return Start(file=str(start), sha256=hashlib.sha256(start.read_bytes()).hexdigest())
+    return SavedStart(file=str(start), sha256=hashlib.sha256(start.read_bytes()).hexdigest())
 
 
 def starting_weights(experiment: Experiment, start: Path | None) -> Weights:

@@ -5,9 +5,9 @@ from settled import settled
 
 from cputrain.knobs.waiting import Waiting, in_force, started_with, variables
 from cputrain.machine import library_search
-from cputrain.machine.openmp import Runtime
+from cputrain.machine.openmp import OmpRuntime
 
-GNU = Runtime("/env/torch/lib/libgomp.so.1", is_kmp=False)
+GNU = OmpRuntime("/env/torch/lib/libgomp.so.1", is_kmp=False)
 TOLD, SPINS = "waiting, as {} was told", "blocktime, ms"
 ASKED = [{"wait_policy": name} for name in ("default", "active", "passive", "spin_0")]
 

@@ -19,7 +19,7 @@ SESSION = Session(id="s", run="r", machine="here", offline=True)
 
 
 def demonstrate(name, experiment=SMALL, reference=SMALL, is_fault=True, blocks=2):
-    request = altered.Request(
+    request = altered.AlteredRequest(
         name=name,
         experiment=experiment.to_json(),
         reference=reference.to_json(),

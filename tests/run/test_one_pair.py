@@ -19,7 +19,7 @@ TURN = Turn(round=1, place=1, seed=0)
 
 
 def request(experiment):
-    return one_pair.Request(
+    return one_pair.PairRequest(
         values=("small", "other"),
         experiment=experiment.to_json(),
         reference=SMALL.to_json(),

@@ -9,14 +9,14 @@ from cputrain.model.parts import NAMES
 from cputrain.record import files
 from cputrain.record.parts import SCHEMA, PartsRecord
 from cputrain.run import watched_worker
-from cputrain.run.watched_worker import Request
+from cputrain.run.watched_worker import WatchRequest
 
 SMALL = {"n_layer": 2, "n_embd": 256, "seq_len": 128, "warm_up_steps": 8}
 
 
 def run(root, engine, **changes):
     experiment = settled(engine=engine, **{**SMALL, **changes})
-    request = Request(shape="Trial", engine=engine, experiment=experiment.to_json())
+    request = WatchRequest(shape="Trial", engine=engine, experiment=experiment.to_json())
     watched_worker.run(request)
     path = root / "output" / "here" / "parts" / f"Trial-{engine}" / "parts.json"
     return files.read(path, PartsRecord, SCHEMA), experiment

@@ -22,7 +22,7 @@ from cputrain.errors import UsageError
 from cputrain.machine import lock
 from cputrain.run import guard
 from cputrain.run.conductor.connection import Connection
-from cputrain.run.conductor.protocol import Busy
+from cputrain.run.conductor.protocol import Refused
 from cputrain.run.conductor.server import Conductor
 from cputrain.run.family import adopt_orphans
 from cputrain.run.session import Session
@@ -51,7 +51,7 @@ def _alone(control: socket.socket) -> int:
         cell = Connection(control, control)
         with contextlib.suppress(OSError):
             cell.ask()
-            cell.tell(Busy(reason=str(error)))
+            cell.tell(Refused(reason=str(error)))
         return 1
     conductor = Conductor(control)
     conductor.serve(control)

@@ -17,7 +17,7 @@ import msgspec
 from cputrain import environ, paths
 from cputrain.record import files
 from cputrain.run.conductor import protocol
-from cputrain.run.conductor.protocol import Busy, Ended, Gone, Started, Taken
+from cputrain.run.conductor.protocol import Ended, Gone, Refused, Started, Taken
 from cputrain.run.failed import CellFailed
 
 START_S = 30.0
@@ -68,7 +68,7 @@ class Lease:
             return reply
         if isinstance(reply, Gone):
             raise CellFailed(reply.failed.status, reply.failed.reason)
-        if isinstance(reply, Busy):
+        if isinstance(reply, Refused):
             raise CellFailed("failed", reply.reason)
         raise CellFailed("failed", f"the conductor answered {type(reply).__name__}")
 

@@ -105,13 +105,13 @@ class Gone(Part, frozen=True, kw_only=True, tag_field="reply", tag="gone"):
     failed: Failed
 
 
-class Busy(Part, frozen=True, kw_only=True, tag_field="reply", tag="busy"):
+class Refused(Part, frozen=True, kw_only=True, tag_field="reply", tag="refused"):
     """Nothing can be measured now: one line says why."""
 
     reason: str
 
 
 Ask = Start | Refer | Take | Finish | End
-Reply = Started | Taken | Ended | Gone | Busy
+Reply = Started | Taken | Ended | Gone | Refused
 ASK = msgspec.json.Decoder(Ask)
 REPLY = msgspec.json.Decoder(Reply)

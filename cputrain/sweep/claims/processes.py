@@ -16,7 +16,7 @@ from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.run import altered, names, one_pair, stacks
 from cputrain.run.session import Session
-from cputrain.sweep.one_request import Ended, Process
+from cputrain.sweep.one_request import ProcessEnd, RequestProcess
 
 
 class Processes:
@@ -45,7 +45,7 @@ class Processes:
         """
         self.taken += 1
         turn = Turn(round=number, place=self.taken, seed=0)
-        request = one_pair.Request(
+        request = one_pair.PairRequest(
             values=pair.values,
             experiment=pair.experiment.but(samples=pair.blocks).to_json(),
             reference=pair.reference.to_json(),
@@ -61,7 +61,7 @@ class Processes:
 
     def demonstration(self, what: Demonstration) -> Altered | str:
         """Run a demonstration; its record, or why there is none."""
-        request = altered.Request(
+        request = altered.AlteredRequest(
             name=what.name,
             experiment=what.experiment.to_json(),
             reference=what.reference.to_json(),
@@ -90,5 +90,5 @@ class Processes:
         except files.RecordError as error:
             return str(error)
 
-    def _serve(self, module: str, request: Part, env: Mapping[str, str]) -> Ended:
-        return Process(self.python, module, env, stacks.MAIN).serve(request)
+    def _serve(self, module: str, request: Part, env: Mapping[str, str]) -> ProcessEnd:
+        return RequestProcess(self.python, module, env, stacks.MAIN).serve(request)

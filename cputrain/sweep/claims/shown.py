@@ -15,7 +15,7 @@ from cputrain.sweep.console import minutes, seconds, shown
 from cputrain.sweep.progress import Progress
 
 
-class Shown:
+class ClaimsPrinter:
     """Prints a run.
 
     Args:

@@ -23,7 +23,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.claims.processes import Processes
-from cputrain.sweep.claims.shown import Shown
+from cputrain.sweep.claims.shown import ClaimsPrinter
 from cputrain.sweep.durations import guess_s
 from cputrain.sweep.progress import Progress
 from cputrain.wording import counted
@@ -61,7 +61,7 @@ class Claims:
         name = new_name()
         earlier = None if self.fresh else self._earlier(session.machine)
         self.session = replace(session, id=earlier or name, run=uuid.uuid4().hex[:12])
-        self.shown = Shown(self.progress)
+        self.shown = ClaimsPrinter(self.progress)
         seconds = sum(guess_s(pair.experiment.but(samples=pair.blocks)) for pair in self.pairs)
         self.progress.say(
             f"{session.machine}: {counted(len(self.claims), 'claim')}, "

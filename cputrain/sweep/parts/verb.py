@@ -16,7 +16,7 @@ from cputrain.run import watched_worker
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.console import seconds
-from cputrain.sweep.one_request import Process
+from cputrain.sweep.one_request import RequestProcess
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side.lineup import SHAPES
 
@@ -65,10 +65,12 @@ class Parts:
                 self._watch(asv, block.name, cell)
 
     def _watch(self, asv: asvenv.Asv, shape: str, cell: plan.PlannedCell) -> None:
-        request = watched_worker.Request(
+        request = watched_worker.WatchRequest(
             shape=shape, engine=cell.name, experiment=cell.experiment.to_json()
         )
-        process = Process(asv.python(), watched_worker.__name__, self.session.to_env(), cell.stack)
+        process = RequestProcess(
+            asv.python(), watched_worker.__name__, self.session.to_env(), cell.stack
+        )
         ended = process.serve(request)
         folder = paths.output_folder(self.session.machine, self.session.mode)
         path = watched_worker.path_of(folder, shape, cell.name)

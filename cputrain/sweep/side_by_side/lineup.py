@@ -34,7 +34,7 @@ VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {AGAIN: (FIRST, {})} | {
 
 
 @dataclass(frozen=True)
-class Turn:
+class PlannedTurn:
     """One worker's place in the run.
 
     Attributes:
@@ -99,7 +99,7 @@ def _cell(shape: str, label: str, experiment: Experiment) -> plan.PlannedCell:
     return plan.PlannedCell((shape, label, threads), experiment, why_not)
 
 
-def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[Turn]:
+def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[PlannedTurn]:
     """The run: in each round every cell once.
 
     Blocks come in a shuffled order, and so do the engines within one: what a ratio compares runs
@@ -110,7 +110,7 @@ def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[Tu
         for block in _shuffled(blocks, chance):
             for cell in _shuffled(block.cells, chance):
                 place += 1
-                yield Turn(number, place, block, cell)
+                yield PlannedTurn(number, place, block, cell)
 
 
 def _shuffled(items: Sequence[T], chance: random.Random) -> list[T]:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain.record import process as record_process
+from cputrain.record.process import Turn
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.run import one_worker, stacks
 from cputrain.run.session import Session
 from cputrain.sweep import plan
 from cputrain.sweep.durations import guess_s
-from cputrain.sweep.one_request import Process
-from cputrain.sweep.side_by_side.lineup import Turn
+from cputrain.sweep.one_request import RequestProcess
+from cputrain.sweep.side_by_side.lineup import PlannedTurn
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,12 @@ class Rounds:
         self.folder, self.pythons, self.session, self.seed = folder, pythons, session, seed
         self.lost: dict[tuple[object, ...], tuple[str, str]] = {}
         self.done = 0
-        self.process: Process | None = None
+        self.process: RequestProcess | None = None
 
     def take(
-        self, turns: Sequence[Turn], say: Callable[[Turn, WorkerRecord | Lost, float], None]
+        self,
+        turns: Sequence[PlannedTurn],
+        say: Callable[[PlannedTurn, WorkerRecord | Lost, float], None],
     ) -> None:
         """Take every turn of cells that are not lost.
 
@@ -76,18 +78,18 @@ class Rounds:
             )
             say(turn, worker, left)
 
-    def take_turn(self, turn: Turn) -> WorkerRecord | Lost:
+    def take_turn(self, turn: PlannedTurn) -> WorkerRecord | Lost:
         """Take one turn; what its run record says, or why there is none."""
         cell = turn.cell
         if cell.stack not in self.pythons:
             reason = cell.why_not or stacks.why_elsewhere(cell.experiment, stacks.MAIN)
             return self._lose(cell, "skipped", reason or f"there is no environment {cell.stack}")
-        place = record_process.Turn(round=turn.round, place=turn.place, seed=self.seed)
-        request = one_worker.Request(
+        place = Turn(round=turn.round, place=turn.place, seed=self.seed)
+        request = one_worker.TurnRequest(
             values=cell.values, experiment=cell.experiment.to_json(), turn=place
         )
         python, env = self.pythons[cell.stack], self.session.to_env()
-        self.process = Process(python, one_worker.__name__, env, cell.stack)
+        self.process = RequestProcess(python, one_worker.__name__, env, cell.stack)
         ended, self.process = self.process.serve(request), None
         worker = next((w for w in self.workers(cell) if w.turn == place), None)
         if ended.status or worker is None or worker.status == "unproven":

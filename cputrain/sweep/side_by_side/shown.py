@@ -15,12 +15,12 @@ from cputrain.run.names import FIRST
 from cputrain.sweep import plan
 from cputrain.sweep.console import minutes, seconds, shown
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.side_by_side.lineup import Turn
+from cputrain.sweep.side_by_side.lineup import PlannedTurn
 from cputrain.sweep.side_by_side.rounds import Lost
 from cputrain.wording import counted
 
 
-class Shown:
+class TurnsPrinter:
     """Prints a run.
 
     Args:
@@ -28,7 +28,7 @@ class Shown:
         turns: that it has.
     """
 
-    def __init__(self, progress: Progress, turns: Sequence[Turn]) -> None:
+    def __init__(self, progress: Progress, turns: Sequence[PlannedTurn]) -> None:
         self.progress, self.total = progress, len(turns)
         self._wide = max((len(turn.cell.name) for turn in turns), default=0)
         self._firsts: dict[tuple[object, ...], float] = {}
@@ -43,7 +43,7 @@ class Shown:
             f"their order by seed {seed}"
         )
 
-    def turn(self, turn: Turn, worker: WorkerRecord | Lost, left_s: float) -> None:
+    def turn(self, turn: PlannedTurn, worker: WorkerRecord | Lost, left_s: float) -> None:
         """A worker ended."""
         shape, engine, threads = turn.cell.values
         name = f"{shape} {engine} {threads}"

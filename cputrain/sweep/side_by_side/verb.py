@@ -12,7 +12,7 @@ from cputrain.sweep import asvenv, exporting, plan
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side import lineup, outcome
 from cputrain.sweep.side_by_side.rounds import Rounds
-from cputrain.sweep.side_by_side.shown import Shown
+from cputrain.sweep.side_by_side.shown import TurnsPrinter
 
 
 class SideBySide:
@@ -40,7 +40,7 @@ class SideBySide:
         name = new_name()
         self.session = replace(session, id=name, run=name)
         self.turns = list(lineup.turns(self.blocks, self.rounds, self.seed))
-        self.shown = Shown(self.progress, self.turns)
+        self.shown = TurnsPrinter(self.progress, self.turns)
         self.shown.begin(session.machine, self.blocks, self.rounds, self.seed)
         folder = paths.output_folder(session.machine, session.mode) / names.SUITE
         asv = asvenv.Asv(session.mode, session.machine)

@@ -1,0 +1,117 @@
+"""A variable: its values, the engines that it is measured on, and the experiment of each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from typing import Any, ClassVar
+
+from cputrain.engines import specs
+from cputrain.experiment import Experiment, ExperimentError
+
+Values = tuple[Any, ...]
+"""One value of each parameter of a suite."""
+
+
+class Variable:
+    """One thing that is varied; `run.suite` says how asv measures it.
+
+    Attributes:
+        values: the values of the variable, the same on every machine; for several
+            variables, a tuple of tuples.
+        engines: the engines beside torch that the variable is measured on, and some of `values`
+            for each. The engine is then the suite's last parameter. Without any, the suite is
+            about one engine, that of `base`, and has no such parameter.
+        params: the values of each parameter, the engines last where there are several.
+    """
+
+    values: ClassVar[Values] = ()
+    engines: ClassVar[dict[str, Values]] = {}
+    params: ClassVar[list[list[Any]]] = []
+
+    @classmethod
+    def base(cls) -> Experiment:
+        """The baseline that this suite varies."""
+        return Experiment()
+
+    @classmethod
+    def base_on(cls, engine: str) -> Experiment:
+        """The baseline on one of several engines, where it is more than `base` on that engine."""
+        return cls.base().but(engine=engine)
+
+    def vary(self, base: Experiment, *values: Any) -> Experiment:
+        """The experiment of one value. Suites say this; the engine is that of `base`."""
+        raise NotImplementedError
+
+    @classmethod
+    def by_engine(cls) -> dict[str, Values]:
+        """The values of each engine, torch's first."""
+        return {specs.FIRST: cls.values, **cls.engines}
+
+    @classmethod
+    def cells(cls) -> list[Values]:
+        """Every cell that is declared: one tuple of values for each, in asv's order.
+
+        Raises:
+            ExperimentError: `engines` names a value that is none of `values`.
+        """
+        every = list(product(*cls.params))
+        if not cls.engines:
+            return every
+        declared = [
+            (*values, engine)
+            for engine, some in cls.by_engine().items()
+            for values in product(*lists(some))
+        ]
+        for *values, engine in declared:
+            if (*values, engine) not in every:
+                value = ", ".join(map(repr, values))
+                raise ExperimentError(f"{cls.__name__}.engines[{engine!r}]: {value} is no value")
+        return [cell for cell in every if cell in declared]
+
+    @classmethod
+    def cells_like(cls, *values: Any) -> list[Values]:
+        """The cells on the same engine as this one's, in asv's order."""
+        return [c for c in cls.cells() if not cls.engines or c[-1] == values[-1]]
+
+    @classmethod
+    def baseline(cls, *values: Any) -> Values | None:
+        """The cell that this one is compared with: the first of its engine that runs the baseline.
+
+        However many steps that takes; None where no cell does.
+        """
+        for cell in cls.cells_like(*values):
+            base, varied = cls().experiments(*cell)
+            if replace(varied, budget=base.budget) == base:
+                return cell
+        return None
+
+    def experiment(self, *values: Any) -> Experiment:
+        """What a cell runs, settled, with as many samples as asv asks for: those of `base`.
+
+        Raises:
+            ExperimentError: a value that cannot be, with the suite's name.
+        """
+        return self.experiments(*values)[1].but(samples=self.base().budget.samples)
+
+    def reference(self, *values: Any) -> Experiment | None:
+        """What a cell is measured beside: its baseline, settled; None where no cell is that."""
+        return None if self.baseline(*values) is None else self.experiments(*values)[0]
+
+    def experiments(self, *values: Any) -> tuple[Experiment, Experiment]:
+        """The cell's baseline and what `vary` makes of it."""
+        own, engine = (values[:-1], values[-1]) if self.engines else (values, None)
+        try:
+            base = self.base() if engine is None else self.base_on(engine)
+            return specs.settle(base), specs.settle(self.vary(base, *own))
+        except ExperimentError as error:
+            value = ", ".join(map(repr, values))
+            raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
+
+
+def lists(values: Iterable[Any]) -> list[list[Any]]:
+    """The values of each variable: a tuple of tuples has those of several."""
+    each = tuple(values)
+    several = bool(each) and all(isinstance(some, tuple) for some in each)
+    return [list(some) for some in each] if several else [list(each)]
