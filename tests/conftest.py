@@ -60,6 +60,11 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+def pytest_collection_modifyitems(items):
+    """Trial sweeps first: they wait for one another, so the other tests run beside them."""
+    items.sort(key=lambda item: "trial" not in item.fixturenames)
+
+
 @pytest.fixture
 def own_root(tmp_path, monkeypatch):
     """Data, output and results in a temporary folder, under the machine name `here`."""

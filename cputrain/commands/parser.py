@@ -120,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("restore", help="put back machine settings that a killed run left changed")
     parser.epilog = f"run's flags:\n{_options(run)}\n{EPILOG}"
     test = verbs.add_parser("test", help="run the project's own tests")
+    test.add_argument("--strict", action="store_true", help="do not run again what failed once")
     test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser
 

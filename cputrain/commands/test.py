@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
@@ -15,10 +19,102 @@ from cputrain.paths import PROJECT
 from cputrain.run import recording, stacks
 from cputrain.sweep import asvenv
 
-PYTEST = ("pytest>=8.3", "hypothesis>=6.110", "pytest-timeout>=2.3")
+PYTEST = ("pytest>=8.4", "hypothesis>=6.110", "pytest-timeout>=2.3", "pytest-xdist>=3.6")
 """What every part needs; those of the measured stack's lie in a folder beside it."""
-NOTHING_SELECTED = 5
-"""pytest's status."""
+PLUGINS = ("pytest_timeout", "xdist")
+"""Modules of the tools that are there where all is."""
+MOST_PROCESSES = 2
+"""Tests at a time: many pin what they start to the first CPU, so more would wait for each other."""
+MOST_AGAIN = 3
+"""So many failures may be the machine's doing; more are no accident, and are not tried again."""
+FAILED, NOTHING_SELECTED = 1, 5
+"""pytest's statuses."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tests of one environment.
+
+    Attributes:
+        where: for people, as "with the tools".
+        environment: as the tests' marks say.
+        python: its interpreter.
+        also: a further folder of packages.
+        project: folder that has `tests` in it.
+        kept: folder of pytest's cache, which says what failed.
+    """
+
+    where: str
+    environment: str
+    python: Path
+    also: str = ""
+    project: Path = PROJECT
+    kept: Path = paths.STATE / "tests"
+
+    def run(self, words: Sequence[str], processes: int) -> int:
+        """Run its tests; pytest's status.
+
+        Args:
+            words: further ones for pytest.
+            processes: so many tests at a time; 0 is one, in pytest's own process.
+        """
+        cache = self.kept / self.environment
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), self.also]))}
+        command = [str(self.python), "-m", "pytest", "-o", f"cache_dir={cache}"]
+        # Each process has a run of files, whose tests share what fixtures have started; who is done
+        # first takes half of what the other has left. (By whole files xdist can hang at a crash.)
+        command += ["-n", str(processes), "--dist", "worksteal", "--environment", self.environment]
+        return subprocess.run([*command, *words], cwd=self.project, env=env).returncode
+
+    def forget(self) -> None:
+        """Start with no test known as failed."""
+        shutil.rmtree(self.kept / self.environment, ignore_errors=True)
+
+    def failed(self) -> list[str]:
+        """Tests that failed when they last ran, by pytest's names."""
+        path = self.kept / self.environment / "v" / "cache" / "lastfailed"
+        return sorted(json.loads(path.read_text())) if path.exists() else []
+
+
+def run_parts(parts: Sequence[Part], words: Sequence[str], strict: bool, processes: int) -> int:
+    """Run each part, then what failed once more; 1 where a test failed, and failed again.
+
+    Args:
+        words: further ones for pytest.
+        strict: nothing is tried again.
+        processes: tests at a time.
+    """
+    statuses = {}
+    for part in parts:
+        print(f"tests {part.where}", flush=True)
+        part.forget()
+        statuses[part] = part.run(words, processes)
+    first = {part: part.failed() for part, status in statuses.items() if status == FAILED}
+    names = [name for failed in first.values() for name in failed]
+    if len(names) > MOST_AGAIN and not strict:
+        print(f"{len(names)} tests failed; only {MOST_AGAIN} or fewer are run again", flush=True)
+    elif names and all("::" in name for name in names) and not strict:  # else: a whole file
+        statuses |= _again(first, words)
+    # None may be for a part where another part had some.
+    found = {*statuses.values()}
+    return 0 if found <= {0, NOTHING_SELECTED} and 0 in found else 1
+
+
+def _again(first: dict[Part, list[str]], words: Sequence[str]) -> dict[Part, int]:
+    """Run what failed once more, one test at a time; pytest's status of each part."""
+    statuses = {}
+    for part in first:
+        print(f"once more, alone: what failed {part.where}", flush=True)
+        statuses[part] = part.run([*words, "--last-failed"], 0)
+    second = {name for part in first for name in part.failed()}
+    names = [name for failed in first.values() for name in failed]
+    for what, told in (
+        ("failed once, passed when run again", [name for name in names if name not in second]),
+        ("failed twice", [name for name in names if name in second]),
+    ):
+        if told:
+            print("\n  ".join([f"{what}:", *told]), flush=True)
+    return statuses
 
 
 def _pip(python: Path | str, words: list[str]) -> None:
@@ -29,17 +125,11 @@ def _pip(python: Path | str, words: list[str]) -> None:
         raise RunError(f"cannot install what the tests need; is the network there? pip: {last}")
 
 
-def _pytest(python: Path | str, words: list[str], also: str = "") -> int:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), also]))}
-    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *words]
-    return subprocess.run(command, cwd=PROJECT, env=env).returncode
-
-
 def main(args: argparse.Namespace) -> int:
     """Build what is missing, run the parts; 1 where a test failed."""
     from cputrain.machine import registry
 
-    if importlib.util.find_spec("pytest_timeout") is None:
+    if any(importlib.util.find_spec(name) is None for name in PLUGINS):
         print("installing what the tests need into venv/", flush=True)
         _pip(sys.executable, ["--editable", f"{PROJECT}[tools,test]"])
     machine = registry.register().name
@@ -54,14 +144,10 @@ def main(args: argparse.Namespace) -> int:
         _pip(asv.python(), ["--upgrade", "--target", str(beside), *PYTEST])
         stamp.write_text(" ".join(PYTEST))
     parts = [
-        ("on the measured stack", "stack", asv.python(), str(beside)),
-        ("with the tools", "tools", Path(sys.executable), ""),
+        Part("on the measured stack", "stack", asv.python(), str(beside)),
+        Part("with the tools", "tools", Path(sys.executable)),
     ]
     if ipex.python().exists():
-        parts.append(("on IPEX's stack", "ipex", ipex.python(), str(beside)))
-    statuses = []
-    for where, environment, python, also in parts:
-        print(f"tests {where}", flush=True)
-        statuses.append(_pytest(python, ["--environment", environment, *args.pytest], also))
-    # None may be for a part where another part had some.
-    return 0 if set(statuses) <= {0, NOTHING_SELECTED} and 0 in statuses else 1
+        parts.append(Part("on IPEX's stack", "ipex", ipex.python(), str(beside)))
+    processes = min(MOST_PROCESSES, len(os.sched_getaffinity(0)))
+    return run_parts(parts, args.pytest, args.strict, processes)

@@ -13,7 +13,7 @@ from cputrain.machine import compilers
 from cputrain.model.initial import initial_weights
 from cputrain.model.parts import NAMES
 
-FEWEST_STEPS, MOST_STEPS = 9, 60
+FEWEST_STEPS, MOST_STEPS = 9, 200
 WATCHED = ("torch", "jax", "native")
 
 
@@ -34,6 +34,10 @@ def stepping(engine, batch):
     return step
 
 
+def parts_s(times):
+    return sum(times.seconds.values())
+
+
 @pytest.mark.parametrize("name", WATCHED)
 def test_parts_add_up_to_a_step_that_is_not_watched(name, batch_of):
     engine, experiment = made(name)
@@ -42,16 +46,17 @@ def test_parts_add_up_to_a_step_that_is_not_watched(name, batch_of):
         step()
     watching = watcher(engine)
     watching.step(step)
-    plain_s, watched_s = [], []
+    plain_s, watched = [], []
     for _ in range(MOST_STEPS):
         start = time.perf_counter()
         step()
         plain_s.append(time.perf_counter() - start)
         times = watching.step(step)
-        watched_s.append(sum(times.seconds.values()))
-        assert watched_s[-1] == pytest.approx(times.wall_s - times.watcher_s, rel=1e-3)
+        watched.append(times)
+        assert parts_s(times) == pytest.approx(times.wall_s - times.watcher_s, rel=1e-3)
         # The fastest of each: others have this machine too.
-        apart = min(watched_s) / min(plain_s) - 1
+        times = min(watched, key=parts_s)
+        apart = parts_s(times) / min(plain_s) - 1
         if len(plain_s) >= FEWEST_STEPS and abs(apart) < 2 * watching.tolerance:
             break
     assert abs(apart) < 2 * watching.tolerance

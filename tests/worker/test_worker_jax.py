@@ -9,8 +9,10 @@ pytest.importorskip("jax")
 from test_worker_kinds import run
 
 from cputrain import environ
+from cputrain.machine import threads
 from cputrain.run import compiled, fresh, placement
 from cputrain.run.failed import CellFailed
+from cputrain.worker import watch
 
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
 SMALL = SMALL.but(steps=4, samples=1, warm_up_steps=4)
@@ -61,7 +63,8 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, h
     assert warm["evidence"]["program"] == {"name": "step", "compiled": 1, "hits": 1, "misses": 0}
     assert found_in(warm)["step from the cache of compiled code"] == 1
     (sample,) = warm["samples"]
-    assert sample["step_s"] == [pytest.approx(warm["phases"]["first_step_s"], rel=0.2)]
+    (step_s,) = sample["step_s"]  # both are of this one step, read by other clocks
+    assert 0.25 < step_s / warm["phases"]["first_step_s"] <= 1
     lie(monkeypatch, JAX_ENABLE_COMPILATION_CACHE="false")
     with pytest.raises(CellFailed, match="although there is a cache: asked for 1, found 0"):
         run(SMALL.but(steps=1, jit_state="cold"))
@@ -82,10 +85,14 @@ def test_a_session_s_steady_workers_leave_a_cold_start_cold(own_root, here, monk
 
 
 def test_xla_s_own_threads_that_wait_for_one_another_disturb_nobody(own_root):
-    (sample,) = run(SMALL.but(cores=1))["samples"]
-    assert sample["tries"] == 1 and not sample["disturbed"]
-    assert sample["noise"]["run_queue_share"] is not None
-    assert sample["noise"]["others_cpu_s"] is not None
+    record = run(SMALL.but(cores=1))
+    (sample,) = record["samples"]
+    noise = sample["noise"]
+    assert noise["run_queue_share"] is not None
+    # Only what others used counts, if there is anybody just now, or a quota.
+    rounding_s = watch.ROUNDING_TICKS * len(record["placement"]["cpus"]) * threads.TICK_NS / 1e9
+    others = noise["others_cpu_s"] - rounding_s > watch.DISTURBED_SHARE * noise["wall_s"]
+    assert sample["disturbed"] is (others or bool(noise["throttled_s"]))
 
 
 def test_somebody_else_beside_them_does(own_root, rival):
