@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_bytes
-from cputrain.report import words
+from cputrain.report import as_svg, words
 from cputrain.report.picture import short
 from cputrain.report.plots import STYLE
 
@@ -55,9 +54,7 @@ def telling(bars: Sequence[Bar]) -> list[Bar]:
 def write(path: Path, machine: str, bars: Sequence[Bar]) -> Path:
     """Write the picture as SVG; equal bars give equal bytes."""
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
-        buffer = io.BytesIO()
-        figure(machine, bars).savefig(buffer, format="svg", metadata={"Date": None})
-    write_bytes(path, buffer.getvalue())
+        write_bytes(path, as_svg.written(figure(machine, bars)))
     return path
 
 

@@ -7,7 +7,6 @@ A suite that has the engine as its second parameter has one line of points for e
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from matplotlib.figure import Figure
 
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_bytes
-from cputrain.report import points, ticks, words
+from cputrain.report import as_svg, points, ticks, words
 from cputrain.report.picture import Picture, short
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
@@ -30,8 +29,7 @@ LONGEST_NOTE = 110
 NAMED_FAILURES = 4
 STYLE = {
     "text.parse_math": False,  # a name with a dollar sign is no formula
-    "svg.hashsalt": "cputrain",  # the same figure gives the same file
-    "font.family": "DejaVu Sans",
+    **as_svg.STYLE,
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -56,9 +54,7 @@ def draw_all(folder: Path, rows: Sequence[Row], cells: Sequence[CellResult]) -> 
 def svg(picture: Picture) -> bytes:
     """The picture as SVG; equal pictures give equal bytes."""
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
-        buffer = io.BytesIO()
-        figure(picture).savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()
+        return as_svg.written(figure(picture))
 
 
 def figure(picture: Picture) -> Figure:

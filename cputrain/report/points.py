@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -95,7 +94,7 @@ def _point(
             words.effect(value), place, (0, -offset if is_below else offset),
             textcoords="offset points", fontsize=7.5, ha="center",
             va="top" if is_below else "bottom", color=color,
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3},
         )
     ]  # fmt: skip
 
