@@ -10,7 +10,7 @@ from pathlib import Path
 from cputrain.analysis import noise_lines
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
-from cputrain.report import answers, claims, forest, html, parts, plots
+from cputrain.report import answers, claims, example, forest, html, parts, plots
 from cputrain.report import page as readme
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.statements import Answers
@@ -54,10 +54,12 @@ def export(root: Path) -> Summary:
     files = [path for _, written, _ in made for path in written]
     problems += [problem for _, _, broken in made for problem in broken]
     every = [row for page in pages for row in page.rows]
+    beside, lost = example.read(root)
+    problems += lost
     problems = [dataclasses.replace(p, path=_short(p.path, root)) for p in dict.fromkeys(problems)]
     tables.spare(result, every, problems)
     files += tables.write(result, every)
-    files += readme.write(result, pages, problems)
+    files += readme.write(result, pages, problems, beside)
     files += [html.write(result, page) for page in pages]
     return Summary(every, problems, files, {page.name: page.answers for page in pages})
 

@@ -13,6 +13,7 @@ from cputrain.analysis.ends import Measured
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
 from cputrain.report import engines, presets, templates, words
+from cputrain.report.example import Example
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import note
 from cputrain.results.records import Problem
@@ -25,24 +26,38 @@ def write(
     result: Path,
     pages: Sequence[MachinePage],
     problems: Sequence[Problem],
+    example: Example | None = None,
 ) -> list[Path]:
     """Write result/README.md, and below each machine's folder the pages that it links to."""
-    written = texts(result, pages, problems)
+    written = texts(result, pages, problems, example)
     for path, text in written.items():
         write_text(path, text)
     return list(written)
 
 
 def texts(
-    result: Path, pages: Sequence[MachinePage], problems: Sequence[Problem]
+    result: Path,
+    pages: Sequence[MachinePage],
+    problems: Sequence[Problem],
+    example: Example | None = None,
 ) -> dict[Path, str]:
-    """Every page by its path, result/README.md first."""
+    """Every page by its path, result/README.md first.
+
+    Args:
+        result: the folder.
+        pages: of its machines.
+        problems: that are named on it.
+        example: a machine elsewhere, which has a line beside them, unless it is one of them.
+    """
+    if example is not None and example.machine in {page.name for page in pages}:
+        example = None
     descriptions = {c.suite: c.key.description for p in pages for c in p.cells}
     context = {**SAID, "descriptions": descriptions}
     ordered = sorted(pages, key=lambda page: page.baseline_s or float("inf"))
     written = {
         result / "README.md": templates.markdown(
-            "page.md.j2", {**context, "pages": ordered, "problems": problems}
+            "page.md.j2",
+            {**context, "pages": ordered, "problems": problems, "example": example},
         )
     }
     for page in pages:
