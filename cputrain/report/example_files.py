@@ -87,13 +87,15 @@ def make(source: Path, project: Path, machine: str | None = None) -> Made:
 
 def _chosen(source: Path, machine: str | None) -> str:
     known, _ = records.machines(source)
+    if not known:
+        where = source / "output"
+        raise UsageError(f"{where}: no records of any machine; run python3 bench.py there first")
     if machine is None and len(known) == 1:
         return known[0]
     if machine is not None and machine in known:
         return machine
-    there = ", ".join(known) or "none: run python3 bench.py there first"
-    asked = "say which with --machine" if machine is None else f"there is no {machine!r}"
-    raise UsageError(f"{source / 'output'}: {asked}; machines with records: {there}")
+    asked = "say which with --machine" if machine is None else f"no records of {machine!r}"
+    raise UsageError(f"{source / 'output'}: {asked}; there are: {', '.join(known)}")
 
 
 def _copy(source: Path, project: Path, new: Path, machine: str) -> int:

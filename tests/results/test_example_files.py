@@ -142,7 +142,7 @@ def unchanged(clone, source, why, kind=RunError, machine=None):
 def test_what_cannot_be_leaves_the_earlier_one(sweep, clone, tmp_path_factory, monkeypatch):
     example_files.make(sweep.root, clone)
     unchanged(clone, tmp_path_factory.mktemp("empty"), "run python3 bench.py", UsageError)
-    unchanged(clone, sweep.root, "there is no 'other'; machines.*: here", UsageError, "other")
+    unchanged(clone, sweep.root, "no records of 'other'; there are: here", UsageError, "other")
     told = worker(USUAL, [[0.04]], readings={"library": "/srv/ada/lib.so"})
     path = sweep.record("Depth", 4, [told])
     unchanged(clone, sweep.root, r"results?\S* tells where it was measured: /srv/ada|records.jsonl")
@@ -159,7 +159,7 @@ def test_what_cannot_be_leaves_the_earlier_one(sweep, clone, tmp_path_factory, m
 def test_of_several_machines_one_has_to_be_named(sweep, clone):
     sweep.cell("SeqLen", 256, 0.05, machine="there")
     sweep.save()
-    unchanged(clone, sweep.root, "say which with --machine; .*: here, there", UsageError)
+    unchanged(clone, sweep.root, "say which with --machine; there are: here, there", UsageError)
     assert example_files.make(sweep.root, clone, "there").machine == "there"
     assert not (clone / "example" / "result" / "here").exists()
     assert not (clone / "example" / "result" / "asv" / "here").exists()
