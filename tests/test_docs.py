@@ -103,11 +103,3 @@ def test_the_readme_lists_every_suite():
         for name in re.findall(r"\b[A-Z]\w+", row.partition(":")[0])
     ]
     assert set(named) == suites()
-
-
-def test_the_readme_quotes_figures_that_are_dated():
-    figures = re.sub(r"[|\s]+", " ", (DOCS / "figures.md").read_text())
-    quoted = re.findall(r"\| ([\d.]+)x \| (\[[^]]+\]) \|", README.read_text())
-    assert quoted
-    for ratio, interval in quoted:
-        assert f"{ratio} {interval}" in figures, (ratio, interval)

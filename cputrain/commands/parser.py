@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from cputrain.commands import arguments
 
@@ -82,6 +83,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
+    example = verbs.add_parser(
+        "example", help="put a whole run's results in place of example/, and into README.md"
+    )
+    example.add_argument(
+        "--from",
+        dest="source",
+        metavar="FOLDER",
+        type=Path,
+        help="a clone with result/ and output/ (default: this one)",
+    )
+    example.add_argument("--machine", metavar="NAME", help="whose, where there are several")
     engines = verbs.add_parser(
         "engines", help="every engine on the same work, in turns: one table, ratios to torch"
     )

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cputrain.report import index, inputs, kept, machine_export, many
+from cputrain.report import example, index, inputs, kept, machine_export, many
 from cputrain.report import page as pages
 from cputrain.report.kept import Kept
 from cputrain.report.machine_export import Order, short
@@ -84,10 +84,12 @@ def export(root: Path) -> Summary:
     place = pages.place(len(names))
     machines, made = _machines(root, names, suites, place)
     broken = [problem for its in machines.values() for problem in its.broken]
+    beside, lost = example.read(root)
+    problems += lost
     problems = [dataclasses.replace(p, path=short(p.path, root)) for p in problems]
     problems = list(dict.fromkeys([*problems, *broken]))
     tables.spare(result, sum(its.line.cells for its in machines.values()), problems)
-    files = [index.write(result, list(machines.values()), place, problems)]
+    files = [index.write(result, list(machines.values()), place, problems, beside)]
     files += [result / name / path for name, its in machines.items() for path in its.made]
     files += tables.join(result, names)
     return Summary(result, machines, problems, files, made)

@@ -9,6 +9,7 @@ from cputrain import wording
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
 from cputrain.report import page, templates, words
+from cputrain.report.example import Example
 from cputrain.report.kept import Kept
 from cputrain.report.page import Place
 from cputrain.results import tables
@@ -18,20 +19,38 @@ FILE = "README.md"
 
 
 def write(
-    result: Path, machines: Sequence[Kept], place: Place, problems: Sequence[Problem]
+    result: Path,
+    machines: Sequence[Kept],
+    place: Place,
+    problems: Sequence[Problem],
+    example: Example | None = None,
 ) -> Path:
-    """Write it; its path.
+    """Write it; its path. The arguments are those of `text`.
 
     Raises:
         OSError: it cannot be written, and is as it was before.
     """
     path = result / FILE
-    write_text(path, text(machines, place, problems))
+    write_text(path, text(machines, place, problems, example))
     return path
 
 
-def text(machines: Sequence[Kept], place: Place, problems: Sequence[Problem]) -> str:
-    """The page, the machine whose baseline is fastest first."""
+def text(
+    machines: Sequence[Kept],
+    place: Place,
+    problems: Sequence[Problem],
+    example: Example | None = None,
+) -> str:
+    """The page, the machine whose baseline is fastest first.
+
+    Args:
+        machines: that have results.
+        place: where their first screens stand.
+        problems: that are named on it.
+        example: a machine elsewhere, which has a line beside them, unless it is one of them.
+    """
+    if example is not None and example.machine in {its.line.name for its in machines}:
+        example = None
     ordered = sorted(machines, key=lambda its: its.line.baseline_s or float("inf"))
     said = {
         "w": words,
@@ -39,6 +58,7 @@ def text(machines: Sequence[Kept], place: Place, problems: Sequence[Problem]) ->
         "anchor": wording.anchor,
         "link": page.link,
         "machines": ordered,
+        "example": example,
         "is_many": place is Place.OWN,
         "is_joined": len(ordered) <= tables.MOST_JOINED,
         "problems": problems,
