@@ -27,16 +27,20 @@ def test_ended(seen=Path(__file__).with_suffix(".seen")):
         os.abort()
 """
 HANGS = """
-import ctypes
-def test_hangs():  # where no signal handler of Python's is reached
-    ctypes.PyDLL(None).sleep(600)
+import ctypes, time
+lib, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(256)
+def test_hangs_in_python(): time.sleep(600)
+def test_hangs_in_c():  # where no handler of Python's is reached
+    lib.pthread_mutex_lock(mutex)
+    lib.pthread_mutex_lock(mutex)
 """
-TIMES = "[pytest]\ntimeout = 1\nfaulthandler_timeout = 4\nfaulthandler_exit_on_timeout = true\n"
+TIMES = ["timeout=3", "faulthandler_timeout=6", "faulthandler_exit_on_timeout=true"]
+"""As in pyproject.toml, but for the numbers."""
 
 
 @pytest.fixture
 def run(tmp_path, capfd, monkeypatch):
-    """Run a folder of tests; the status, and all that was said."""
+    """Runs a folder of tests; the status, and all that was said."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others take seconds to import
     monkeypatch.setenv("PYTEST_PLUGINS", "xdist.plugin,pytest_timeout")
 
@@ -46,13 +50,13 @@ def run(tmp_path, capfd, monkeypatch):
             project = tmp_path / f"part{place}"
             (project / "tests").mkdir(parents=True)
             (project / "tests" / "conftest.py").write_text(CONFTEST)
-            (project / "pytest.ini").write_text(TIMES)
+            (project / "pytest.ini").write_text("[pytest]\n")
             for number, text in enumerate([NEVER, *texts]):
                 (project / "tests" / f"test_{number}.py").write_text(text)
             python, kept = verb.Path(sys.executable), tmp_path / "kept"
             made.append(verb.Part("here", str(place), python, project=project, kept=kept))
         status = verb.run_parts(made, words, strict, processes)
-        return status, capfd.readouterr().out
+        return status, "".join(capfd.readouterr())
 
     return running
 
@@ -123,6 +127,10 @@ def test_what_ends_its_process_is_a_failure_of_one_test(run):
     assert told(said, "failed once, passed when run again") == ["tests/test_1.py::test_ended"]
 
 
-def test_what_hangs_for_ever_is_a_failure_of_one_test_and_the_others_run(run):
-    status, said = run(HANGS, ONCE, strict=True, processes=2)
-    assert status == 1 and "2 failed, 1 passed" in said
+def test_what_hangs_is_a_failure_of_one_test_with_its_stack_and_the_others_run(run):
+    times = [word for line in TIMES for word in ("-o", line)]
+    status, said = run(HANGS, ONCE, strict=True, processes=1, words=times)
+    assert status == 1 and "3 failed, 1 passed" in said
+    assert "Timeout (>3.0s) from pytest-timeout" in said
+    assert "crashed while running 'tests/test_1.py::test_hangs_in_c'" in said
+    assert "in test_hangs_in_c" in said.partition("Timeout (0:00:06)!")[2]
