@@ -89,7 +89,6 @@ class HugePages(suite.Suite):
     """Transparent huge pages: never, where the allocator asks for them, or always."""
 
     values = ("never", "madvise", "always")
-    quick = ("madvise",)
 
     @classmethod
     def base(cls):

@@ -50,7 +50,6 @@ class Depth(suite.Suite):
     values = (2, 4, 8, 16, 32)
     engines = {"jax": (4, 16), "native": (4, 16)}
     version = "2"
-    quick = (8,)
 
     def vary(self, base, value):
         return base.but(n_layer=value)

@@ -22,7 +22,6 @@ class OmpWaitPolicy(suite.Suite):
     values = ("default", "active", "passive", "spin_0")
     engines = {"native": ("default", "passive")}
     version = "2"
-    quick = ("passive",)
 
     def vary(self, base, value):
         return base.but(wait_policy=value)
@@ -47,7 +46,6 @@ class ThreadPinning(suite.Suite):
     values = ("none", "close", "spread", "explicit")
     engines = {"native": ("none", "close")}
     version = "2"
-    quick = ("close",)
 
     def vary(self, base, value):
         return base.but(pinning=value)

@@ -51,7 +51,6 @@ class ActivationCheckpointing(suite.Suite):
     engines = {"jax": values}
     name = "activation_checkpointing"
     version = "2"
-    quick = ("on",)
 
     def vary(self, base, value):
         return base.but(activation_checkpointing=value == "on")
@@ -63,7 +62,6 @@ class Dropout(suite.Suite):
     values = (0.0, 0.1, 0.2)
     engines = {"jax": (0.0, 0.1)}
     version = "2"
-    quick = (0.1,)
 
     @classmethod
     def base(cls):

@@ -22,19 +22,22 @@ class Limits:
         peak_s: its operations at the measured peak of matrix products.
         bandwidth_s: its compulsory bytes at the measured memory bandwidth.
         dispatch_s: its calls at the time of the smallest call.
+        fits_cache: whether its bytes fit into the machine's last caches, or may.
     """
 
     seconds: float
     peak_s: float | None
     bandwidth_s: float | None
     dispatch_s: float | None
+    fits_cache: bool = True
 
     @property
     def limit(self) -> str:
         """ "products", "memory", "dispatch", or "none" where none explains half of the time.
 
-        "cache" where the bytes came faster than memory gives them, and nothing else explains half:
-        they were in a cache, whose bandwidth is not measured. Empty for a part without time.
+        "cache" where the bytes came faster than memory gave them when that was measured, would fit
+        into a cache, whose bandwidth is not measured, and nothing else explains half. Empty for a
+        part without time.
         """
         return self._told()[0]
 
@@ -48,7 +51,8 @@ class Limits:
         if not self.seconds:
             return "", None
         shares = {name: least / self.seconds for name, least in known.items() if least}
-        in_cache = shares.pop("memory") if shares.get("memory", 0.0) > 1.0 else None
+        beyond = self.fits_cache and shares.get("memory", 0.0) > 1.0
+        in_cache = shares.pop("memory") if beyond else None
         if not shares:
             return ("none", None) if in_cache is None else ("cache", in_cache)
         name, share = max(shares.items(), key=lambda item: item[1])

@@ -109,6 +109,7 @@ def _part(
         watched.dispatch_s * part.calls
         if watched.dispatch_s is not None and part.calls is not None
         else None,
+        fits_cache=not (facts.last_caches and part.bytes and part.bytes > facts.last_caches),
     )
     if name == "framework":  # what lies between operations is nothing but dispatch
         limits = Limits(seconds, None, None, seconds)

@@ -10,7 +10,7 @@ from cputrain.analysis.ends import CellRow, measured
 from cputrain.analysis.unchanged import Setting, settings
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.report import paste, words
+from cputrain.report import paste, trust, words
 from cputrain.report.forest import Bar
 from cputrain.report.statements import Answers, Change, Statement
 from cputrain.results.columns import Row
@@ -21,6 +21,8 @@ MOST_CHANGES = 5
 ALIKE_WITHIN, ALIKE_ABOUT = 1.02, 1.03
 """Ratios that the list of what does not matter is about: the first is said first."""
 RUN_STEPS = 10_000
+FEWEST_MOMENTS = 5
+"""Moments of a run from which its baseline's step time is told by them, with its range."""
 
 
 def answers(cells: Sequence[CellRow]) -> Answers:
@@ -67,23 +69,36 @@ def baseline_rows(cells: Sequence[CellRow]) -> list[Row]:
 
 
 def baseline_s(cells: Sequence[CellRow]) -> float | None:
-    """Seconds per baseline step, the median over its rows; None without one."""
-    times = [row["step_s"] for row in baseline_rows(cells)]
+    """Seconds per baseline step; None without one.
+
+    The median over the moments of the newest session at which it ran beside another cell, or over
+    its own rows where those are few: a machine's speed changes while it is measured.
+    """
+    times = _moments(cells) or [row["step_s"] for row in baseline_rows(cells)]
     return statistics.median(times) if times else None
 
 
+def _moments(cells: Sequence[CellRow]) -> list[float]:
+    """Seconds of a baseline step through the newest session; none where they are few."""
+    times = [seconds for _, seconds in trust.drift(cells)]
+    return times if len(times) >= FEWEST_MOMENTS else []
+
+
 def _baseline(cells: Sequence[CellRow]) -> Statement | None:
-    rows = baseline_rows(cells)
-    if not rows:
+    rows, step_s, times = baseline_rows(cells), baseline_s(cells), _moments(cells)
+    if not rows or step_s is None:
         return None
-    base = Experiment()
-    step_s = statistics.median(row["step_s"] for row in rows)
+    base, between = Experiment(), ""
+    if times:
+        fastest, slowest = words.seconds(min(times)), words.seconds(max(times))
+        between = f", {fastest} to {slowest} at {len(times)} moments of the run"
     text = (
-        f"A training step of the baseline ({shape(base)}) takes {words.seconds(step_s)} here: "
+        f"A training step of the baseline ({shape(base)}) takes {words.seconds(step_s)} "
+        f"here{between}: "
         f"{words.number(base.training.tokens_per_step / step_s)} tokens/s, "
         f"{words.duration(RUN_STEPS * step_s)} for {words.number(RUN_STEPS)} steps."
     )
-    shares = [row["mfu"] for row in rows if row["mfu"] is not None]
+    shares = [row["mfu"] * row["step_s"] / step_s for row in rows if row["mfu"] is not None]
     if shares:
         share = words.percent(statistics.median(shares))
         text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,16 @@ class MachineFacts:
         kinds = [kind for kind in measurements.FIELDS if every.get(kind)]
         counts = sorted({n for kind in kinds for n in every[kind]}, key=int)
         return [(n, {kind: every[kind].get(n) for kind in kinds}) for n in counts]
+
+    @property
+    def last_caches(self) -> int | None:
+        """Bytes of all caches of the last level; None where that is not known.
+
+        The fact is text such as "32768K x 2, 16384K x 1".
+        """
+        fact = str(self.facts.get("l3") or self.facts.get("l2") or "")
+        sizes = re.findall(r"(\d{1,9})K x (\d{1,6})", fact)
+        return sum(int(kib) * 1024 * int(count) for kib, count in sizes) or None
 
     @property
     def line(self) -> str:

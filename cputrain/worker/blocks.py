@@ -16,9 +16,9 @@ FEWEST = 3
 """Steps of a block at least, where they are short: their median leaves out one that was hit."""
 LONG_S = 0.1
 """Step time from which a block has as many steps as fit into a little more than `BLOCK_S`."""
-HEAVY_S = 1.0
-"""Step time from which no step is discarded: what the first one after a stop loses, a few
-milliseconds, is below half a percent of it."""
+HEAVY_S = 0.3
+"""Step time from which no step is discarded: what the first one after a stop loses, one to four
+milliseconds, is about a percent of it, and both sides of a pair lose it."""
 
 
 def steps(experiment: Experiment, step_s: float | None) -> int:

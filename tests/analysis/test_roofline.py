@@ -35,3 +35,9 @@ def test_limit(peak_s, bandwidth_s, dispatch_s, limit, share):
 
 def test_a_part_without_time_is_at_none():
     assert (Limits(0.0, 0.0, 0.0, 0.0).limit, Limits(0.0, 1.0, 1.0, 1.0).share) == ("", None)
+
+
+def test_bytes_that_fit_into_no_cache_came_from_memory_however_fast_they_came():
+    """652 MB beside 480 MB of caches: the measured bandwidth was too low, no cache helped."""
+    assert Limits(1.0, None, 1.2, None, fits_cache=False).limit == "memory"
+    assert Limits(1.0, None, 1.2, None, fits_cache=True).limit == "cache"

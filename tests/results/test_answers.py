@@ -1,5 +1,7 @@
 """Each sentence of the first screen, and rows that make it false."""
 
+import re
+
 import pytest
 from made_project import failure
 from settled import settled
@@ -48,6 +50,26 @@ def test_the_baseline_is_told_by_its_own_rows(noise):
     )
     assert {row["suite"] for row in known.baseline.rows} == {"Baseline"}
     assert "MFU" not in known.baseline.text  # nothing was measured to take a share of
+
+
+def test_a_machine_that_drifts_is_told_with_the_range_of_its_moments(noise):
+    """The A/A cells' own 42 ms are of one moment; beside other cells it took 30 to 50."""
+    tried = {
+        "pinning": ("none", "close"),
+        "wait_policy": ("default", "passive"),
+        "allocator": ("glibc", "mimalloc"),
+    }
+    for (field, values), step_s in zip(tried.items(), (0.030, 0.040, 0.050), strict=True):
+        setting(noise, field, values, (step_s, step_s), reference=step_s)
+    text = answers(noise).baseline.text
+    assert re.search(
+        r"takes 4\d.* here, [23]\d.* ms to [45]\d.* ms at \d+ moments of the run:", text
+    ), text
+
+
+def test_few_moments_are_no_range(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.020))
+    assert "moments" not in answers(noise).baseline.text
 
 
 def test_without_a_baseline_nothing_is_said_of_it(project):

@@ -88,3 +88,17 @@ def test_a_peak_that_is_no_rate_is_told_and_never_shown(sweep, peak):
 
 def test_one_core_is_no_plural():
     assert machines.MachineFacts("m", {"cores": "1", "num_cpu": "2"}, {}).line == "1 core, 2 CPUs"
+
+
+@pytest.mark.parametrize(
+    "facts, caches",
+    [
+        ({"l3": "491520K x 1"}, 491520 * 1024),
+        ({"l3": "32768K x 2, 16384K x 1", "l2": "1024K x 8"}, 81920 * 1024),
+        ({"l2": "2048K x 2"}, 4096 * 1024),
+        ({"l3": None}, None),
+        ({"l3": "as much as you like"}, None),
+    ],
+)
+def test_the_last_caches_are_those_of_the_last_level_that_is_known(facts, caches):
+    assert machines.MachineFacts("m", facts, {}).last_caches == caches

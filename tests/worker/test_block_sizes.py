@@ -29,7 +29,7 @@ def test_steps_that_an_experiment_asks_for_are_taken(step_s):
 
 
 def test_the_first_step_after_a_stop_is_discarded_where_it_is_worth_it():
-    assert [blocks.discarded(s) for s in (0.001, 0.9, 1.0, 20.0, None)] == [1, 1, 0, 0, 0]
+    assert [blocks.discarded(s) for s in (0.001, 0.2, 0.3, 20.0, None)] == [1, 1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", ["a", "b", "c", "d", "e", "f"])
