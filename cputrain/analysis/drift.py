@@ -59,14 +59,14 @@ class Drift:
 
     Attributes:
         log_mean, log_sd: of the logarithms of that ratio.
-        degrees: of freedom: whiles that do not overlap, less one.
+        degrees: of freedom of log_sd.
         recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
         sessions: how many.
     """
 
     log_mean: float
     log_sd: float
-    degrees: int
+    degrees: float
     recorded_s: float
     longest_s: float
     sessions: int
@@ -76,7 +76,7 @@ class Drift:
 
         Student's t with `degrees`, of the logarithm: log_mean ± t sd sqrt(1 + 1 / n).
         """
-        t = stats.t.ppf(0.5 + level / 2, self.degrees)
+        t = float(stats.t.ppf(0.5 + level / 2, self.degrees))
         half = t * self.log_sd * math.sqrt(1 + 1 / (self.degrees + 1))
         return math.exp(self.log_mean - half), math.exp(self.log_mean + half)
 
@@ -95,7 +95,6 @@ def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None
     if len(logs) < FEWEST:
         return None
     spans = [points[-1][0] - points[0][0] for points in told.values()]
-    whiles = sum(max(1, round(span / (min(horizon_s, span) + MINUTE_S))) for span in spans)
     variance = statistics.variance(logs)
     if len(told) > 1 and horizon_s > max(spans):
         means = [math.log(statistics.fmean(s for _, s in points)) for points in told.values()]
@@ -103,11 +102,44 @@ def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
-        degrees=max(1, whiles - 1),
+        degrees=_degrees(list(told.values()), horizon_s),
         recorded_s=sum(spans),
         longest_s=max(spans),
         sessions=len(told),
     )
+
+
+def _degrees(sessions: Sequence[Moments], horizon_s: float) -> float:
+    """Degrees of freedom of the ratios' variance: of the minutes' and of the whiles', as far as
+    those are several (Satterthwaite 1946, Biometrics Bulletin 2-6).
+    """
+    above = below = 0.0
+    for length_s in (MINUTE_S, max(horizon_s, MINUTE_S)):
+        deviations, groups = _deviations(sessions, length_s)
+        if len(deviations) > groups:
+            free = len(deviations) - groups
+            variance = math.fsum(d * d for d in deviations) / free
+            above, below = above + variance, below + variance**2 / free
+    return max(1.0, above**2 / below) if below else 1.0
+
+
+def _deviations(sessions: Sequence[Moments], length_s: float) -> tuple[list[float], int]:
+    """Of whiles of that length, from their session's mean, in logarithms; and how many sessions
+    have such whiles. The rest at a session's end is left out.
+    """
+    deviations: list[float] = []
+    groups = 0
+    for points in sessions:
+        start = points[0][0]
+        whiles: dict[int, list[float]] = {}
+        for at, seconds in points:
+            whiles.setdefault(int((at - start) / length_s), []).append(seconds)
+        whole = int((points[-1][0] - start) / length_s)
+        means = [math.log(statistics.fmean(s)) for n, s in whiles.items() if n < whole]
+        if means:
+            groups += 1
+            deviations += [mean - statistics.fmean(means) for mean in means]
+    return deviations, groups
 
 
 def _ratios(points: Moments, horizon_s: float) -> list[float]:
