@@ -14,7 +14,7 @@ from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.record.part import Count, Part, Parts, Seconds
+from cputrain.record.part import Count, Part, Parts, Seconds, Status
 from cputrain.record.projection import FILE, FOLDER, ProjectionRecord
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import one_request, placement, recording
@@ -53,14 +53,15 @@ def run(request: Request) -> None:
     experiment = specs.settle(Experiment.from_json(request.experiment))
     path = path_of(paths.output_folder(session.machine, session.mode), session.id)
     record = recording.opened(session, experiment)
+    status: Status = "ok"
+    reason: str | None = None
     try:
-        if (reason := placement.why_not(experiment)) is not None:
-            raise CellFailed("skipped", reason)
+        if (why_not := placement.why_not(experiment)) is not None:
+            raise CellFailed("skipped", why_not)
         record = _measured(record, experiment, session, path.parent, request.seconds)
-        record = record.but(status="ok", reason=None)
     except CellFailed as failure:
-        record = record.but(status=failure.status, reason=failure.reason)
-    record = record.but(wall_s=time.monotonic() - started)
+        status, reason = failure.status, failure.reason
+    record = record.but(status=status, reason=reason, wall_s=time.monotonic() - started)
     files.write(path, ProjectionRecord(steps=request.steps, done=request.done, worker=record))
 
 
