@@ -39,6 +39,7 @@ class Projection:
         drift: what the records tell; None where they tell nothing.
         milestones: at shares of the steps that are left, the last one is the end.
         energy_j: of a step; None where no counter is there.
+        disturbed: share of those seconds in which other work held the steps up.
     """
 
     steps: int
@@ -51,6 +52,7 @@ class Projection:
     drift: Drift | None
     milestones: tuple[Milestone, ...]
     energy_j: float | None
+    disturbed: float
 
     @property
     def left(self) -> int:
@@ -81,6 +83,7 @@ def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Proj
         drift=learned(by_session, left * mean),
         milestones=tuple(_milestone(record, share, mean, by_session) for share in MILESTONES),
         energy_j=energy_j,
+        disturbed=sum(sample.disturbed for sample in samples) / len(samples),
     )
 
 

@@ -26,6 +26,7 @@ def lines(
     """
     return [
         _measured(known, tokens_per_step),
+        *_disturbed(known),
         *_table(known, start),
         _tokens(known, tokens_per_step),
         _why(known),
@@ -62,6 +63,16 @@ def _measured(known: Projection, tokens_per_step: int) -> str:
         f"{words.seconds(known.slowest_s)} over some seconds; "
         f"{words.number(tokens_per_step / known.step_s)} tokens/s"
     )
+
+
+def _disturbed(known: Projection) -> list[str]:
+    if not known.disturbed:
+        return []
+    share = words.percent(known.disturbed)
+    return [
+        f"other work held the steps up in {share} of that time: this is the projection of a busy "
+        "machine; python3 bench.py doctor says what disturbs"
+    ]
 
 
 def _table(known: Projection, start: datetime.datetime) -> list[str]:

@@ -3,6 +3,7 @@
 import datetime
 
 import pytest
+from msgspec import structs
 from settled import settled
 
 from cputrain.analysis.projection import project
@@ -83,3 +84,12 @@ def test_energy_is_the_counter_s_or_what_was_given_and_never_a_guess(record):
 def test_a_run_of_which_nothing_is_left_is_no_record(record):
     with pytest.raises(ValueError, match="none is left"):
         ProjectionRecord(steps=10, done=10, worker=record.worker)
+
+
+def test_a_projection_of_a_busy_machine_says_so(record):
+    calm, busy = record.worker.samples
+    disturbed = structs.replace(busy, disturbed=True)
+    worker = record.worker.but(samples=[calm, disturbed])
+    known = project(ProjectionRecord(steps=10, worker=worker), STEADY)
+    lines = report.lines(known, 256, START, ())
+    assert lines[1].startswith("other work held the steps up in 50 % of that time")
