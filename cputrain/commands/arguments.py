@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import re
 
 
@@ -38,3 +39,18 @@ def seed(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 9 digits")
     return int(text)
+
+
+def steps(text: str) -> int:
+    """A whole number of at least 1 and at most a billion."""
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000000000")
+    return int(text)
+
+
+def time(text: str) -> datetime.time:
+    """A time of day: "18:00"."""
+    try:
+        return datetime.datetime.strptime(text, "%H:%M").time()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of day such as 18:00") from None

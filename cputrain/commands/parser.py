@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments
+from cputrain.commands import arguments, model_flags
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -126,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_budget(claims, "20")
     _add_fresh(claims, "earlier pairs")
     _add_offline(claims)
+    _add_project(verbs.add_parser("project", help="how long a run of a model of your own takes"))
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
@@ -135,6 +136,37 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--strict", action="store_true", help="do not run again what failed once")
     test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser
+
+
+def _add_project(project: argparse.ArgumentParser) -> None:
+    project.add_argument(
+        "--steps", type=arguments.steps, metavar="N", required=True, help="of the whole run"
+    )
+    project.add_argument(
+        "--resume-from",
+        type=arguments.steps,
+        metavar="N",
+        default=0,
+        help="steps that are done already",
+    )
+    project.add_argument(
+        "--start", type=arguments.time, metavar="HH:MM", help="when it starts (default: now)"
+    )
+    project.add_argument(
+        "--minutes",
+        type=arguments.positive,
+        metavar="N",
+        default=1.0,
+        help="of real steps to measure (default 1)",
+    )
+    project.add_argument(
+        "--watts", type=arguments.positive, metavar="N", help="what the machine draws, if you know"
+    )
+    project.add_argument(
+        "--price", type=arguments.positive, metavar="N", help="of a kilowatt-hour, in any currency"
+    )
+    _add_offline(project)
+    model_flags.add(project)
 
 
 def _add_offline(parser: argparse.ArgumentParser) -> None:

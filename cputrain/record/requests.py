@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from cputrain.record import files
 from cputrain.record.part import Count, Part, Parts, Seconds
@@ -43,9 +46,11 @@ class SampleCommand(Part, frozen=True, kw_only=True, tag_field="do", tag="sample
     Attributes:
         beside: it was stopped just before, and is compared with another worker's sample that
             comes at once.
+        steps: to time, taken as they come, however disturbed; None: as many as a block has.
     """
 
     beside: bool = False
+    steps: Annotated[int, Meta(ge=1)] | None = None
 
 
 class ProveCommand(Part, frozen=True, kw_only=True, tag_field="do", tag="prove"):

@@ -80,7 +80,7 @@ def baseline_s(cells: Sequence[CellRow]) -> float | None:
 
 def _moments(cells: Sequence[CellRow]) -> list[float]:
     """Seconds of a baseline step through the newest session; none where they are few."""
-    times = [seconds for _, seconds in trust.drift(cells)]
+    times = [seconds for _, seconds in trust.newest_drift(cells)]
     return times if len(times) >= FEWEST_MOMENTS else []
 
 

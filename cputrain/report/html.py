@@ -61,7 +61,7 @@ def text(page: MachinePage, output: Path) -> str:
     bars = sorted(page.bars, key=lambda bar: bar.effect)
     ends = [end for bar in bars for end in (bar.low, bar.high)]
     identical = trust.identical_ratios(page.measured)
-    drift = trust.drift(page.measured)
+    drift = trust.newest_drift(page.measured)
     every = [ratio for ratios in identical.values() for ratio in ratios]
     widest = max(trust.symmetric(every), 1.1)
     folder = Path(__file__).parent

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import identical
+from cputrain.analysis import drift, identical
 from cputrain.analysis.ends import CellRow
-from cputrain.analysis.unchanged import Setting, settings
-from cputrain.record.worker import WorkerRecord
 
 
 @dataclass(frozen=True)
@@ -65,35 +61,16 @@ def identical_ratios(cells: Sequence[CellRow]) -> dict[str, list[float]]:
     return by_engine
 
 
-def drift(cells: Sequence[CellRow]) -> list[tuple[float, float]]:
-    """How fast the machine was through the newest session: the default experiment over and over.
+def newest_drift(cells: Sequence[CellRow]) -> list[tuple[float, float]]:
+    """How fast the machine was through the newest session: minutes since its start, step seconds.
 
-    Returns:
-        Minutes since its first worker, and seconds of a step of the reference beside a worker,
-        the median over its pairs. Of cells beside the default experiment.
+    See `analysis.drift.moments`.
     """
-    workers = identical.distinct(
-        setting.cell for setting in settings(cells) if _is_of_default(setting)
-    )
-    if not workers:
+    by_session = drift.moments(cells)
+    if not by_session:
         return []
-    newest = max(worker.session for worker in workers)
-    timed = [worker for worker in workers if worker.session == newest and worker.pairs]
-    moments = [datetime.datetime.fromisoformat(worker.started) for worker in timed]
-    points = [
-        ((moment - min(moments)).total_seconds() / 60, _reference_s(worker))
-        for moment, worker in zip(moments, timed, strict=True)
-    ]
-    return sorted(points)
-
-
-def _is_of_default(setting: Setting) -> bool:
-    same_engine = identical.engine(setting.cell) == identical.engine(setting.base)
-    return setting.is_of_default and same_engine
-
-
-def _reference_s(worker: WorkerRecord) -> float:
-    return statistics.median(pair.reference.median_s for pair in worker.pairs)
+    points = by_session[max(by_session)]
+    return [((at - points[0][0]) / 60, step_s) for at, step_s in points]
 
 
 def spread(points: Sequence[tuple[float, float]]) -> float | None:

@@ -110,11 +110,11 @@ class Worker:
         with self._turn(resume=False):
             return self._answer(Ready)
 
-    def sample(self, beside: bool = False) -> Sampled:
+    def sample(self, beside: bool = False, steps: int | None = None) -> Sampled:
         """Train a sample's steps; the worker's report of them.
 
         Args:
-            beside: it is compared with another worker's sample that comes just before or after.
+            beside, steps: see `record.requests.SampleCommand`.
 
         Raises:
             CellFailed: see `ready`.
@@ -122,7 +122,7 @@ class Worker:
         self.phase = "training"
         self._looks = False  # who is there it has started before, and nobody shall take its CPU
         try:
-            return self._ask(SampleCommand(beside=beside), Sampled)
+            return self._ask(SampleCommand(beside=beside, steps=steps), Sampled)
         finally:
             self._looks = True
 

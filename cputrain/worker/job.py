@@ -18,7 +18,7 @@ from cputrain.record import requests
 from cputrain.record.answers import Finished, Peak, Phase, Sampled, SoFar
 from cputrain.record.part import readings
 from cputrain.record.proof import Check
-from cputrain.record.requests import JobRequest
+from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
 from cputrain.worker import blocks, proof, sampling, saved, serving
 from cputrain.worker.answering import answer, failure
@@ -40,16 +40,14 @@ class Job(Preparation):
             return None
         return self.in_force()  # recompiled?
 
-    def sample(self, beside: bool) -> None:
-        """One sample; answers with it.
-
-        Args:
-            beside: see `record.requests.SampleCommand`.
-        """
+    def sample(self, command: SampleCommand) -> None:
+        """One sample; answers with it."""
         from cputrain.worker import gates
 
-        steps = blocks.steps(self.experiment, self.warm_step_s)
-        if beside:
+        steps = command.steps or blocks.steps(self.experiment, self.warm_step_s)
+        if command.steps is not None:
+            sample = self.take(steps, discard=0, tries=1)
+        elif command.beside:
             sample = self.take(steps, blocks.discarded(self.warm_step_s), tries=1)
         else:
             sample = self.take(steps, discard=0, tries=sampling.MAX_TRIES)

@@ -16,6 +16,7 @@ from cputrain.engines.parts import Times, watcher
 from cputrain.model.parts import NAMES, by_part
 from cputrain.record.answers import Watched
 from cputrain.record.part import readings
+from cputrain.record.requests import SampleCommand
 from cputrain.record.sample import Noise, Sample
 from cputrain.record.watched import PartTimes, WatchedSteps
 from cputrain.worker import gates, job, serving
@@ -30,7 +31,7 @@ ABOUT_S = 4.0
 class PartsJob(job.Job):
     """Takes a plain step and a watched one in turns: what the machine does meanwhile is in both."""
 
-    def sample(self, beside: bool) -> None:
+    def sample(self, command: SampleCommand) -> None:
         """Steps of both kinds; answers with them."""
         watching = watcher(self.engine)
         dispatch_s = watching.dispatch_s()

@@ -22,7 +22,7 @@ class Server(Protocol):
     def prepare(self) -> None:
         """Everything before the first sample."""
 
-    def sample(self, beside: bool) -> None:
+    def sample(self, command: SampleCommand) -> None:
         """One sample."""
 
     def prove(self) -> None:
@@ -49,8 +49,8 @@ def serve(worker: Server) -> None:
     worker.prepare()
     for line in sys.stdin:
         match requests.decode_command(line):
-            case SampleCommand(beside=beside):
-                worker.sample(beside)
+            case SampleCommand() as command:
+                worker.sample(command)
             case ProveCommand():
                 worker.prove()
             case FinishCommand():

@@ -13,7 +13,7 @@ from cputrain.knobs.inforce import NotInForce
 from cputrain.machine import threads
 from cputrain.record.answers import Finished, Phase, Sampled
 from cputrain.record.proof import Check, Trained
-from cputrain.record.requests import JobRequest
+from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
 from cputrain.worker import blocks
 from cputrain.worker.job import Job
@@ -81,7 +81,7 @@ class AlteredJob(Job):
             return super().in_force()
         return []
 
-    def sample(self, beside: bool) -> None:
+    def sample(self, command: SampleCommand) -> None:
         """One block; answers with it. Nothing in it is refused.
 
         Blocks of others are compared with it, so it says whether it was disturbed, as they do.

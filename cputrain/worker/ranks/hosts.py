@@ -33,7 +33,7 @@ from cputrain.machine.topology import TopologyError, read_topology
 from cputrain.record import files
 from cputrain.record.answers import Answer, Finished, Phase, Ready, Report, Sampled
 from cputrain.record.process import Place, Placement
-from cputrain.record.requests import JobRequest
+from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.worker.ranks.places import label, where
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def lead(request: JobRequest, out: Path) -> None:
     leader = Reporter(request, descriptor=-1)
     leader.prepare()
     for _ in range(leader.experiment.budget.samples):
-        leader.sample(beside=False)
+        leader.sample(SampleCommand())
     leader.finish()
     (ready,) = (message for message in answers if isinstance(message, Ready))
     sampled = [message for message in answers if isinstance(message, Sampled)]

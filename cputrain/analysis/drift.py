@@ -1,0 +1,153 @@
+"""How a machine's speed changes with time: the default experiment's step, at many moments.
+
+Each cell beside the default experiment leaves a moment: the median step of the reference's blocks
+beside it. So every run of a sweep is a record of the machine's speed over its minutes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+from cputrain.analysis import identical
+from cputrain.analysis.ends import CellRow
+from cputrain.analysis.unchanged import Setting, settings
+from cputrain.record.worker import WorkerRecord
+
+MINUTE_S = 60.0
+FEWEST = 5
+"""Moments of a run from which they tell its drift."""
+
+Moments = Sequence[tuple[float, float]]
+"""Seconds since the epoch, ascending, and seconds of a step."""
+
+
+def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
+    """By session, how fast the machine was: cells beside the default experiment, each worker once.
+
+    Args:
+        cells: of one machine.
+    """
+    workers = identical.distinct(
+        setting.cell for setting in settings(cells) if _is_of_default(setting)
+    )
+    by_session: dict[str, list[tuple[float, float]]] = {}
+    for worker in workers:
+        if worker.pairs:
+            started = datetime.datetime.fromisoformat(worker.started).timestamp()
+            by_session.setdefault(worker.session, []).append((started, _reference_s(worker)))
+    return {session: sorted(points) for session, points in sorted(by_session.items())}
+
+
+def _is_of_default(setting: Setting) -> bool:
+    same_engine = identical.engine(setting.cell) == identical.engine(setting.base)
+    return setting.is_of_default and same_engine
+
+
+def _reference_s(worker: WorkerRecord) -> float:
+    return statistics.median(pair.reference.median_s for pair in worker.pairs)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the mean step time of a while lies to that of the minute before it.
+
+    Attributes:
+        log_mean, log_sd: of the logarithms of that ratio.
+        degrees: of freedom of log_sd.
+        recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
+        sessions: how many.
+    """
+
+    log_mean: float
+    log_sd: float
+    degrees: float
+    recorded_s: float
+    longest_s: float
+    sessions: int
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Low and high end of the ratio: a prediction interval for one more such while.
+
+        Student's t with `degrees`, of the logarithm: log_mean ± t sd sqrt(1 + 1 / n).
+        """
+        t = float(stats.t.ppf(0.5 + level / 2, self.degrees))
+        half = t * self.log_sd * math.sqrt(1 + 1 / (self.degrees + 1))
+        return math.exp(self.log_mean - half), math.exp(self.log_mean + half)
+
+
+def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None:
+    """What the sessions tell of a while of `horizon_s` seconds; None where they tell nothing.
+
+    For every moment of a session the mean of the moments of the minute before it is set against
+    the mean of those of the while after it. A while longer than what is left of a session is cut
+    off there: what a machine does over hours is not known from minutes, and `longest_s` says how
+    far the record reaches. With several sessions their means differ too, and where the while is
+    longer than each of them, that difference is added.
+    """
+    told = {name: points for name, points in by_session.items() if len(points) >= FEWEST}
+    logs = [ratio for points in told.values() for ratio in _ratios(points, horizon_s)]
+    if len(logs) < FEWEST:
+        return None
+    spans = [points[-1][0] - points[0][0] for points in told.values()]
+    variance = statistics.variance(logs)
+    if len(told) > 1 and horizon_s > max(spans):
+        means = [math.log(statistics.fmean(s for _, s in points)) for points in told.values()]
+        variance += statistics.variance(means)
+    return Drift(
+        log_mean=statistics.fmean(logs),
+        log_sd=math.sqrt(variance),
+        degrees=_degrees(list(told.values()), horizon_s),
+        recorded_s=sum(spans),
+        longest_s=max(spans),
+        sessions=len(told),
+    )
+
+
+def _degrees(sessions: Sequence[Moments], horizon_s: float) -> float:
+    """Degrees of freedom of the ratios' variance: of the minutes' and of the whiles', as far as
+    those are several (Satterthwaite 1946, Biometrics Bulletin 2-6).
+    """
+    above = below = 0.0
+    for length_s in (MINUTE_S, max(horizon_s, MINUTE_S)):
+        deviations, groups = _deviations(sessions, length_s)
+        if len(deviations) > groups:
+            free = len(deviations) - groups
+            variance = math.fsum(d * d for d in deviations) / free
+            above, below = above + variance, below + variance**2 / free
+    return max(1.0, above**2 / below) if below else 1.0
+
+
+def _deviations(sessions: Sequence[Moments], length_s: float) -> tuple[list[float], int]:
+    """Of whiles of that length, from their session's mean, in logarithms; and how many sessions
+    have such whiles. The rest at a session's end is left out.
+    """
+    deviations: list[float] = []
+    groups = 0
+    for points in sessions:
+        start = points[0][0]
+        whiles: dict[int, list[float]] = {}
+        for at, seconds in points:
+            whiles.setdefault(int((at - start) / length_s), []).append(seconds)
+        whole = int((points[-1][0] - start) / length_s)
+        means = [math.log(statistics.fmean(s)) for n, s in whiles.items() if n < whole]
+        if means:
+            groups += 1
+            deviations += [mean - statistics.fmean(means) for mean in means]
+    return deviations, groups
+
+
+def _ratios(points: Moments, horizon_s: float) -> list[float]:
+    """Logarithms of the while after a moment over the minute that ends with it."""
+    logs = []
+    for now, _ in points:
+        minute = [s for at, s in points if now - MINUTE_S < at <= now]
+        later = [s for at, s in points if now < at <= now + max(horizon_s, MINUTE_S)]
+        if later:
+            logs.append(math.log(statistics.fmean(later) / statistics.fmean(minute)))
+    return logs

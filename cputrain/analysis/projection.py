@@ -1,0 +1,103 @@
+"""How long a run will take: a minute of its steps, and how this machine's speed changes."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cputrain.analysis.drift import Drift, Moments, learned
+from cputrain.record.projection import ProjectionRecord
+
+LEVEL = 0.9
+"""Of the interval: as wide as people plan with."""
+MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the steps that are left."""
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """Seconds from the start until a step of the run is done; low and high None if not known."""
+
+    step: int
+    share: float
+    seconds: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What a run will take.
+
+    Attributes:
+        steps, done: of the run, and how many are behind it.
+        measured: steps that were timed; measured_s: seconds that they took in all.
+        step_s: seconds of a step, the mean: a run takes its sum.
+        fastest_s, slowest_s: means of some seconds each, the extremes.
+        drift: what the records tell; None where they tell nothing.
+        milestones: at shares of the steps that are left, the last one is the end.
+        energy_j: of a step; None where no counter is there.
+        disturbed: share of those seconds in which other work held the steps up.
+    """
+
+    steps: int
+    done: int
+    measured: int
+    measured_s: float
+    step_s: float
+    fastest_s: float
+    slowest_s: float
+    drift: Drift | None
+    milestones: tuple[Milestone, ...]
+    energy_j: float | None
+    disturbed: float
+
+    @property
+    def left(self) -> int:
+        """Steps that are to be done."""
+        return self.steps - self.done
+
+
+def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Projection:
+    """The projection of a record whose worker is ok.
+
+    Args:
+        by_session: `drift.moments` of the same machine.
+    """
+    samples = record.worker.samples
+    step_s = [s for sample in samples for s in sample.step_s]
+    means = [statistics.fmean(sample.step_s) for sample in samples]
+    mean, left = statistics.fmean(step_s), record.steps - record.done
+    joules = [sample.noise.energy_j for sample in samples]
+    energy_j = None if None in joules else math.fsum(j or 0.0 for j in joules) / len(step_s)
+    return Projection(
+        steps=record.steps,
+        done=record.done,
+        measured=len(step_s),
+        measured_s=math.fsum(step_s),
+        step_s=mean,
+        fastest_s=min(means),
+        slowest_s=max(means),
+        drift=learned(by_session, left * mean),
+        milestones=tuple(_milestone(record, share, mean, by_session) for share in MILESTONES),
+        energy_j=energy_j,
+        disturbed=sum(sample.disturbed for sample in samples) / len(samples),
+    )
+
+
+def _milestone(
+    record: ProjectionRecord, share: float, mean_s: float, by_session: Mapping[str, Moments]
+) -> Milestone:
+    steps = max(1, round(share * (record.steps - record.done)))
+    seconds = steps * mean_s
+    drift = learned(by_session, seconds)
+    low, high = (None, None) if drift is None else drift.interval(LEVEL)
+    return Milestone(
+        step=record.done + steps,
+        share=share,
+        seconds=seconds,
+        low=None if low is None else seconds * low,
+        high=None if high is None else seconds * high,
+    )

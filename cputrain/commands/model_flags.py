@@ -1,0 +1,47 @@
+"""Flags that describe a model: --preset, --model, and one for each field of an experiment."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cputrain.errors import UsageError
+from cputrain.experiment import PART_OF, Experiment, ExperimentError
+from cputrain.experiment.described import FIELDS, described, is_flag, value_of
+
+TITLES = {
+    "model": "the model; what is left out is as in the baseline",
+    "training": "its training",
+    "runtime": "what runs it",
+    "system": "what it runs on",
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take a description."""
+    parser.add_argument("--preset", metavar="NAME", help="a published run: see docs/figures.md")
+    parser.add_argument(
+        "--model", metavar="FILE.toml", type=Path, help="fields by name, such as n_layer = 8"
+    )
+    groups = {part: parser.add_argument_group(title) for part, title in TITLES.items()}
+    for name in FIELDS:
+        flag = f"--{name.replace('_', '-')}"
+        group = groups[PART_OF[name]]
+        if is_flag(name):
+            group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction)
+        else:
+            group.add_argument(flag, dest=name, metavar=name.upper())
+
+
+def experiment(args: argparse.Namespace) -> Experiment:
+    """What the flags describe.
+
+    Raises:
+        UsageError: it cannot be.
+    """
+    given = {name: getattr(args, name) for name in FIELDS if getattr(args, name) is not None}
+    try:
+        fields = {n: value_of(n, v) if isinstance(v, str) else v for n, v in given.items()}
+        return described(args.preset, args.model, fields)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,114 @@
+"""A model of one's own: a preset, a file of fields, fields by name; the rest from the baseline.
+
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cputrain.experiment import PART_OF, PARTS, Experiment, ExperimentError
+from cputrain.experiment.fields import refuse
+from cputrain.experiment.presets import PRESETS
+
+OF_A_SUITE = ("jit_state", "preload", "fine_tuning")
+OF_THE_MACHINE = ("frequency_ghz", "governor", "energy_preference", "turbo")
+"""What needs a saved model, a worker of its own or a change of the whole machine."""
+NONE = "none"
+
+
+def _fields() -> dict[str, Any]:
+    types_of: dict[str, Any] = {}
+    for name, part in PART_OF.items():
+        if part != "budget" and name not in (*OF_A_SUITE, *OF_THE_MACHINE):
+            types_of[name] = typing.get_type_hints(PARTS[part])[name]
+    return types_of
+
+
+FIELDS: dict[str, Any] = _fields()
+"""The fields that describe a run, by name, each with its type; in the order of the parts."""
+
+
+def described(
+    preset: str | None = None, file: Path | None = None, flags: Mapping[str, Any] | None = None
+) -> Experiment:
+    """The experiment of a description; later sources win: preset, file, flags.
+
+    Args:
+        preset: name of a published run.
+        file: TOML, of fields by name, also under the name of their part.
+        flags: fields by name.
+
+    Raises:
+        ExperimentError: no such preset, a file that cannot be read or is no TOML, a field that
+            does not exist or is not one of a run, a value or a combination that cannot be.
+    """
+    fields = {**({} if file is None else _of_file(file)), **(flags or {})}
+    for name, value in fields.items():
+        if name not in FIELDS:
+            refuse(name, value, f"no such field; there are {', '.join(FIELDS)}")
+    return (Experiment() if preset is None else _of_preset(preset)).but(**fields)
+
+
+def _of_preset(name: str) -> Experiment:
+    if name not in PRESETS:
+        raise ExperimentError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name].experiment
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ExperimentError(f"{path}: no TOML: {error}") from error
+    fields: dict[str, Any] = {}
+    for name, value in content.items():
+        if not isinstance(value, dict):
+            fields[name] = value
+            continue
+        wrong = [field for field in value if PART_OF.get(field) != name]
+        if name not in PARTS or wrong:
+            what = f"{name}.{wrong[0]}" if name in PARTS else f"[{name}]"
+            raise ExperimentError(f"{path}: {what}: no such field")
+        fields |= value
+    return {name: None if value == NONE else value for name, value in fields.items()}
+
+
+def value_of(name: str, text: str) -> Any:
+    """The value of a field from the text of a flag; "none" is None where that may be.
+
+    Raises:
+        ExperimentError: the text is no such number.
+    """
+    kinds = _kinds(FIELDS[name])
+    if text == NONE and type(None) in kinds:
+        return None
+    for kind in (int, float):
+        if kind in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                if str not in kinds:
+                    _refuse_text(name, text, kind)
+    return text
+
+
+def is_flag(name: str) -> bool:
+    """Whether a field is true or false."""
+    return FIELDS[name] is bool
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+
+
+def _refuse_text(name: str, text: str, kind: type) -> NoReturn:
+    needed = "a whole number" if kind is int else "a number"
+    refuse(name, text, f"{needed} is needed")

@@ -1,0 +1,77 @@
+"""What a machine's records tell of the while after a minute, on drifts whose truth is known."""
+
+import math
+import random
+
+import pytest
+
+from cputrain.analysis.drift import learned
+
+pytestmark = pytest.mark.tools
+
+
+def session(times, seconds):
+    return list(zip(times, seconds, strict=True))
+
+
+def steady(minutes, step_s=0.04, every_s=6.0):
+    times = [n * every_s for n in range(round(60 * minutes / every_s))]
+    return session(times, [step_s] * len(times))
+
+
+def test_a_steady_machine_has_no_drift():
+    drift = learned({"a": steady(20)}, 3600.0)
+    assert drift.interval(0.9) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert drift.longest_s == pytest.approx(1194) and drift.sessions == 1
+
+
+def test_few_moments_tell_nothing():
+    assert learned({"a": steady(0.4)}, 60.0) is None
+    assert learned({}, 60.0) is None
+
+
+def test_what_a_minute_before_cannot_know_is_in_the_interval():
+    """Each minute has a speed of its own, apart by 10 %: so is an hour's mean from a minute."""
+    rng = random.Random(0)
+    minutes = [0.04 * math.exp(rng.gauss(0, 0.1)) for _ in range(60)]
+    points = [(60.0 * m + 6 * n, s) for m, s in enumerate(minutes) for n in range(10)]
+    low, high = learned({"a": points}, 1800.0).interval(0.9)
+    assert 0.75 < low < 0.9 and 1.1 < high < 1.35
+
+
+def test_a_longer_while_is_known_better_than_a_short_one():
+    """Independent minutes: the mean of many lies nearer to any of them than a single one does."""
+    rng = random.Random(1)
+    minutes = [0.04 * math.exp(rng.gauss(0, 0.1)) for _ in range(120)]
+    points = [(60.0 * m + 6 * n, s) for m, s in enumerate(minutes) for n in range(10)]
+    short, long = (learned({"a": points}, horizon) for horizon in (60.0, 1200.0))
+    assert long.log_sd < 0.95 * short.log_sd
+
+
+def test_sessions_that_differ_widen_what_is_longer_than_each_of_them():
+    by_session = {"a": steady(20, 0.04), "b": steady(20, 0.05), "c": steady(20, 0.044)}
+    assert learned(by_session, 600.0).log_sd == pytest.approx(0.0)
+    assert learned(by_session, 36_000.0).log_sd > 0.08
+
+
+def test_intervals_hold_nine_tenths_of_what_comes():
+    """A slow wave and noise: 90 % intervals learned from two earlier sessions, on a third."""
+    rng = random.Random(2)
+    held = tries = 0
+    for _ in range(60):
+        sessions = []
+        for _ in range(3):
+            phase, points = rng.uniform(0, 2 * math.pi), []
+            for n in range(400):
+                at = 6.0 * n
+                wave = 0.1 * math.sin(2 * math.pi * at / 500 + phase)
+                points.append((at, 0.04 * math.exp(wave + rng.gauss(0, 0.04))))
+            sessions.append(points)
+        drift = learned({"a": sessions[0], "b": sessions[1]}, 300.0)
+        low, high = drift.interval(0.9)
+        start = rng.randrange(20, 300)
+        minute = [s for at, s in sessions[2] if 6 * start - 60 < at <= 6 * start]
+        later = [s for at, s in sessions[2] if 6 * start < at <= 6 * start + 300]
+        ratio = (sum(later) / len(later)) / (sum(minute) / len(minute))
+        held, tries = held + (low <= ratio <= high), tries + 1
+    assert 0.8 <= held / tries <= 1.0

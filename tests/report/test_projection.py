@@ -1,0 +1,95 @@
+"""A projection in words, from a record whose steps are known."""
+
+import datetime
+
+import pytest
+from msgspec import structs
+from settled import settled
+
+from cputrain.analysis.projection import project
+from cputrain.experiment.presets import PRESETS
+from cputrain.record.projection import ProjectionRecord
+from cputrain.report import projection as report
+
+pytestmark = pytest.mark.tools
+
+START = datetime.datetime(2026, 11, 22, 18, 0)
+STEADY = {"a": [(6.0 * n, 0.04) for n in range(200)]}
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend("tests/results")
+    from made_project import worker
+
+    return ProjectionRecord(
+        steps=10_000, done=3_500, worker=worker(settled(), [[0.04] * 100, [0.05] * 100])
+    )
+
+
+def test_the_mean_counts_and_not_the_median(record):
+    known = project(record, STEADY)
+    assert known.step_s == pytest.approx(0.045)
+    assert (known.fastest_s, known.slowest_s) == (pytest.approx(0.04), pytest.approx(0.05))
+    assert known.left == 6_500 and known.milestones[-1].seconds == pytest.approx(292.5)
+
+
+def test_milestones_count_the_steps_that_are_left(record):
+    known = project(record, STEADY)
+    assert [milestone.step for milestone in known.milestones] == [4150, 5125, 6750, 8375, 10_000]
+    assert known.milestones[2].low == pytest.approx(known.milestones[2].seconds)
+
+
+def test_lines_say_when_it_ends(record):
+    lines = report.lines(project(record, STEADY), 256, START, ())
+    assert lines[0].startswith("measured: 200 steps in 9.0 s, 45.0 ms each in the mean, 40.0 ms to")
+    assert lines[6].split() == (
+        ["10", "000", "100%", "4.9", "min", "18:04:52", "18:04:52", "and", "18:04:52"]
+    )
+    assert "tokens: 1.66 million in 6500 steps" in lines[7].replace("6 500", "6500")
+    assert "20 min of records in 1 run" in lines[8]
+
+
+def test_without_records_no_interval_is_made_up(record):
+    lines = report.lines(project(record, {}), 256, START, ())
+    assert "not known" in lines[6]
+    assert "python3 bench.py --quick leaves some" in lines[-1]
+
+
+def test_a_run_that_outlasts_the_records_is_told_so(record):
+    known = project(ProjectionRecord(steps=10**6, worker=record.worker), STEADY)
+    lines = report.lines(known, 256, START, ())
+    assert "none is longer than 20 min" in lines[8]
+    assert "Mon 23 Nov 06:30" in lines[6]
+
+
+def test_published_figures_are_labelled_as_theirs(record):
+    figures = PRESETS["wiki-24m"].figures
+    lines = report.lines(project(record, STEADY), 256, START, figures)
+    assert lines[-1] == (
+        "published on i5-1135G7, 8 threads: 5.6 days for as many steps, "
+        "theirs and not measured here"
+    )
+
+
+def test_energy_is_the_counter_s_or_what_was_given_and_never_a_guess(record):
+    known = project(record, STEADY)
+    assert report.cost(known, None, None, "no RAPL here") is None
+    assert "not known (no RAPL here)" in report.cost(known, None, 0.3, "no RAPL here")
+    assert report.cost(known, 100.0, 0.3, "") == (
+        "energy: 0.00813 kWh at the 100 W that you gave, 0.00244 at 0.3"
+    )
+
+
+def test_a_run_of_which_nothing_is_left_is_no_record(record):
+    with pytest.raises(ValueError, match="none is left"):
+        ProjectionRecord(steps=10, done=10, worker=record.worker)
+
+
+def test_a_projection_of_a_busy_machine_says_so(record):
+    calm, busy = record.worker.samples
+    disturbed = structs.replace(busy, disturbed=True)
+    worker = record.worker.but(samples=[calm, disturbed])
+    known = project(ProjectionRecord(steps=10, worker=worker), STEADY)
+    lines = report.lines(known, 256, START, ())
+    assert lines[1].startswith("other work held the steps up in 50 % of that time")
