@@ -18,7 +18,8 @@ from cputrain.record.part import Count, Part, Parts, Seconds, Status
 from cputrain.record.projection import FILE, FOLDER, ProjectionRecord
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import one_request, placement, recording
-from cputrain.run.launch import CellFailed, Worker
+from cputrain.run.failed import CellFailed
+from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 SAMPLE_S = 5.0

@@ -21,7 +21,7 @@ from cputrain.results import rows
 from cputrain.run import placement, stacks, suite, timed_worker
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan
-from cputrain.sweep.one_request import Process
+from cputrain.sweep.one_request import RequestProcess
 from cputrain.sweep.progress import Progress
 
 
@@ -82,9 +82,9 @@ class Project:
         )
         stack = stacks.of(self.asked.experiment)
         self.progress.say(f"training for {self.asked.seconds:g} s")
-        ended = Process(asv.python(), timed_worker.__name__, self.session.to_env(), stack).serve(
-            request
-        )
+        ended = RequestProcess(
+            asv.python(), timed_worker.__name__, self.session.to_env(), stack
+        ).serve(request)
         folder = paths.output_folder(self.session.machine, self.session.mode)
         path = timed_worker.path_of(folder, self.session.id)
         try:
