@@ -1,6 +1,6 @@
 """One worker that trains for some time, every step on the clock; leaves its record.
 
-`python -m cputrain.run.timed_worker` reads a `Request` from its standard input. It is told the
+`python -m cputrain.run.timed_worker` reads a `TimedRequest` from its standard input. It is told the
 session and the machine as asv's processes are, by the environment.
 """
 
@@ -26,7 +26,7 @@ SAMPLE_S = 5.0
 """Seconds of a sample, about: after each the record has the counters of what went on meanwhile."""
 
 
-class Request(Part, frozen=True, kw_only=True):
+class TimedRequest(Part, frozen=True, kw_only=True):
     """What to train, for how long, and the run that it stands for."""
 
     experiment: Parts
@@ -44,7 +44,7 @@ def path_of(folder: Path, session: str) -> Path:
     return folder / FOLDER / session / FILE
 
 
-def run(request: Request) -> None:
+def run(request: TimedRequest) -> None:
     """Train; the record says what came of it.
 
     Raises:
@@ -93,7 +93,7 @@ def _measured(
 
 def main() -> int:
     """Serve one request."""
-    run(one_request.read(Request))
+    run(one_request.read(TimedRequest))
     return 0
 
 

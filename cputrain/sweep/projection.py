@@ -74,7 +74,7 @@ class Project:
 
     def measure(self, asv: asvenv.Asv) -> None:
         """One process. Raises RunError where it gave no number."""
-        request = timed_worker.Request(
+        request = timed_worker.TimedRequest(
             experiment=self.asked.experiment.to_json(),
             seconds=self.asked.seconds,
             steps=self.asked.steps,
