@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import msgspec
 from msgspec import field, structs
 
 from cputrain.experiment import Experiment, ExperimentError
@@ -95,7 +97,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         try:
-            Experiment.from_json(self.experiment)
+            _check_experiment(msgspec.json.encode(self.experiment))
         except (ExperimentError, TypeError) as error:
             raise ValueError(f"experiment: {error}") from error
         for pair in self.pairs:
@@ -183,3 +185,9 @@ def step_s(workers: Iterable[WorkerRecord]) -> float | None:
     """
     medians = [sample.median_s for worker in workers for sample in worker.samples]
     return statistics.median(medians) if medians else None
+
+
+@functools.lru_cache(maxsize=2000)
+def _check_experiment(text: bytes) -> None:
+    """Raise ExperimentError or TypeError where it is none; cells of many machines run the same."""
+    Experiment.from_json(msgspec.json.decode(text))

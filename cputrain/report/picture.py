@@ -103,7 +103,7 @@ class Picture:
         same = [other.effect for other in self.shown if by_engine.settings(other.cell) == place]
         return len(same) > 1 and point.effect == min(same)
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether values are points on an axis: one variable, numbers, two of them at least."""
         values = [by_engine.settings(cell) for cell in self.cells if cell.values]
