@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from cputrain import paths
 from cputrain.atomic import write_text
 from cputrain.errors import RunError, UsageError
 from cputrain.record import files
@@ -64,6 +65,7 @@ def make(source: Path, project: Path, machine: str | None = None) -> Made:
         new = work / FOLDER
         count = _copy(source, project, new, machine)
         summary = export(new)
+        shutil.rmtree(new / paths.STATE.name)  # what an export keeps for the next one
         page = readme.page_of(new, machine)
         noise = page.noise.noise if page.noise else None
         known = Example(
