@@ -15,7 +15,7 @@ from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.cell import CellKey, CellRecord
 from cputrain.record.worker import WorkerRecord
 from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
-from cputrain.run.recording import REFERENCES
+from cputrain.run.references import FILE as REFERENCES
 
 
 def key(values: tuple[str, str]) -> CellKey:

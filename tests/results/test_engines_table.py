@@ -13,7 +13,7 @@ from cputrain.report.export import export
 from cputrain.results import engines
 from cputrain.results.records import Problem
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.side_by_side.shown import Shown
+from cputrain.sweep.side_by_side.shown import TurnsPrinter
 
 pytestmark = pytest.mark.tools
 
@@ -69,7 +69,7 @@ def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
 
 def test_a_terminal_shows_every_ratio_whole(tmp_path):
     console = Console(record=True, width=110, file=io.StringIO())
-    Shown(Progress(console), []).table(write(tmp_path)[1])
+    TurnsPrinter(Progress(console), []).table(write(tmp_path)[1])
     text = console.export_text()
     assert "…" not in text and re.search(r"torch again .* 1\.01\d*x \[.*\]", text)
     assert "jax: failed: no | jax" in text
