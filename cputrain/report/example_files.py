@@ -51,12 +51,15 @@ def make(source: Path, project: Path, machine: str | None = None) -> Made:
         machine: whose; None where there is only one.
 
     Raises:
-        UsageError: there is no such machine, or several and none was named.
+        UsageError: there is no such machine, several and none was named, or no full run of it.
         RunError: a record cannot be read, something tells where it was measured, it is too large,
             or README.md has no place for it.
         OSError: it cannot be written.
     """
     machine = _chosen(source, machine)
+    facts = source / "result" / "asv" / machine / "machine.json"
+    if not facts.is_file():
+        raise UsageError(f"{facts} is not there: run python3 bench.py, a full run and no quick one")
     page_text = (project / "README.md").read_text()
     state = project / ".asv"
     state.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from cputrain.analysis import by_engine, noise_lines
 from cputrain.analysis.effects import analyse
 from cputrain.analysis.ends import CellRow, Measured, measured
 from cputrain.analysis.unchanged import settings
-from cputrain.report import templates, words
+from cputrain.report import answers, templates, words
 from cputrain.report.example import FOLDER
 from cputrain.report.machine_page import MachinePage
 from cputrain.results import machines, rows
@@ -80,6 +80,7 @@ def part(page: MachinePage) -> str:
             "root": root,
             "where": f"{root}/{urllib.parse.quote(page.name)}",
             "page": page,
+            "has_picture": bool(answers.bars(page.measured)),
             "paragraph": _filled(_how(page)),
             "lines": most_telling(page.measured),
         },

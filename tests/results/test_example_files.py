@@ -119,7 +119,8 @@ def test_without_a_told_setting_it_says_so(project, clone):
     project.cell("Baseline", "A", 0.042)
     project.save()
     example_files.make(project.root, clone)
-    assert "No setting was told to be faster or slower." in (clone / "README.md").read_text()
+    text = (clone / "README.md").read_text()
+    assert "No setting was told to be faster or slower." in text and "![" not in text
 
 
 def test_where_it_was_measured_is_in_none_of_its_files(sweep, clone):
@@ -154,6 +155,13 @@ def test_what_cannot_be_leaves_the_earlier_one(sweep, clone, tmp_path_factory, m
     (clone / "README.md").write_text("# No place\n")
     monkeypatch.undo()
     unchanged(clone, sweep.root, "are needed, once each")
+
+
+def test_a_quick_run_makes_none(project, clone):
+    project.suite("Baseline", "copy", ("A", "B"))
+    project.cell("Baseline", "A", 0.042, mode="quick")
+    project.save()
+    unchanged(clone, project.root, "a full run and no quick one", UsageError)
 
 
 def test_of_several_machines_one_has_to_be_named(sweep, clone):
