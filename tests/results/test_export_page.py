@@ -23,7 +23,9 @@ def test_the_page_opens_with_what_the_numbers_say(sweep):
     text = sweep.page()
     opening = text[: text.index("### ")]
     assert "AMD EPYC, 2 cores, 23.5 GiB of memory, x86_64, Linux 6.18; torch 2.13.0+cpu" in opening
-    assert re.search(r"takes 4\d\.\d ms here, [^:]*: 6 \d\d0 tokens/s, [67]\.\d min for 10 000", opening)
+    assert re.search(
+        r"takes 4\d\.\d ms here, [^:]*: 6 \d\d0 tokens/s, [67]\.\d min for 10 000", opening
+    )
     assert "- Not measured yet: Depth, Extra." in opening
     settings = text[text.index("### Settings") : text.index("### Sizes")]
     ranked = re.findall(r"^\| (\d) \| \[(\w+)\]", settings, re.MULTILINE)
