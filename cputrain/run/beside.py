@@ -6,6 +6,7 @@ from msgspec import structs
 
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Finished, Sampled
+from cputrain.record.requests import WorkerRequest
 from cputrain.run import compiled
 from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.protocol import (
@@ -16,7 +17,6 @@ from cputrain.run.conductor.protocol import (
     Started,
     Take,
     Taken,
-    WorkerRequest,
 )
 from cputrain.run.forking import forkable
 from cputrain.run.placement import place

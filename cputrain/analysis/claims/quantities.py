@@ -132,6 +132,7 @@ class Part:
     """Share of a step that what a pair's experiment leaves out would take in whole.
 
     A part s of the step, of which the experiment leaves `left`, makes the effect 1 - s (1 - left).
+    A share lies between 0 and 1, and so do the ends of its interval, whatever the noise.
     """
 
     pair: Pair
@@ -151,7 +152,7 @@ class Part:
         return Measured(self._part(found.value), low, high, found.passes)
 
     def _part(self, effect: float) -> float:
-        return (1 - effect) / (1 - self.left)
+        return min(1.0, max(0.0, (1 - effect) / (1 - self.left)))
 
 
 def fastest(pair: Pair, others: Sequence[Pair]) -> AllOf:

@@ -7,7 +7,7 @@ import msgspec
 from cputrain.record.answers import Failed, Finished, Ready, Sampled
 from cputrain.record.part import Part, Parts
 from cputrain.record.process import Placement
-from cputrain.record.requests import WorkerRequest as WorkerRequest
+from cputrain.record.requests import WorkerRequest
 
 
 class NewWorker(Part, frozen=True, kw_only=True):

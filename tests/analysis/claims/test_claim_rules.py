@@ -5,7 +5,7 @@ from made_evidence import PAIR, SECOND, effect, evidence
 
 from cputrain.analysis.claims.combined import AllOf, AnyOf, WhichOf
 from cputrain.analysis.claims.evidence import Evidence, Found
-from cputrain.analysis.claims.quantities import Against, Speedup, Time, fastest
+from cputrain.analysis.claims.quantities import Against, Part, Speedup, Time, fastest
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD, Within, near
 from cputrain.analysis.paired.effect import Effect
 
@@ -30,6 +30,16 @@ def test_a_stated_factor_is_met_within_another(time, word):
     rule = near(Speedup(PAIR), 4, 1.25)
     assert rule.decide(evidence(time)).word == word
     assert rule.words() == "speed of other over baseline between 3.2 and 5"
+
+
+@pytest.mark.parametrize(
+    ("time", "width", "ends"),
+    [(0.5, 1.1, (0.514, 0.623)), (0.9, 1.3, (0.0, 0.352)), (1.5, 1.1, (0.0, 0.0))],
+)
+def test_a_share_of_a_step_is_none_below_nothing(time, width, ends):
+    share = Part(PAIR, "share", 1 / 8).of(evidence(time, width=width))
+    assert (share.low, share.high) == pytest.approx(ends, abs=0.001)
+    assert 0 <= share.low <= share.value <= share.high
 
 
 def test_what_has_no_interval_or_was_not_measured_tells_nothing_and_says_why():
