@@ -27,7 +27,7 @@ def lines(**changes):
         (Waiting(), {"wait_policy": "spin_0"}),
         (Instructions(), {"instruction_set": "avx2"}),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, dict) else type(value).__name__,
 )
 def test_variables_are_those_that_workers_get(knob, changes):
     given = knob.environment(USUAL.but(**changes), PLACED)
