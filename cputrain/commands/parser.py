@@ -24,6 +24,10 @@ asv show, asv publish, asv preview.
 Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by Ctrl-C.
 """
 
+PROJECT_USAGE = (
+    "bench.py project --steps N [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
+)
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -126,7 +130,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_budget(claims, "20")
     _add_fresh(claims, "earlier pairs")
     _add_offline(claims)
-    _add_project(verbs.add_parser("project", help="how long a run of a model of your own takes"))
+    _add_project(
+        verbs.add_parser(
+            "project", help="how long a run of a model of your own takes", usage=PROJECT_USAGE
+        )
+    )
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
