@@ -40,6 +40,7 @@ class Projection:
         milestones: at shares of the steps that are left, the last one is the end.
         energy_j: of a step; None where no counter is there.
         disturbed: share of those seconds in which other work held the steps up.
+        composed: what a step's time is reckoned from; None where whole steps were timed.
     """
 
     steps: int
@@ -53,6 +54,7 @@ class Projection:
     milestones: tuple[Milestone, ...]
     energy_j: float | None
     disturbed: float
+    composed: str | None
 
     @property
     def left(self) -> int:
@@ -84,6 +86,7 @@ def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Proj
         milestones=tuple(_milestone(record, share, mean, by_session) for share in MILESTONES),
         energy_j=energy_j,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
+        composed=record.worker.composed,
     )
 
 

@@ -26,6 +26,7 @@ def lines(
     """
     return [
         _measured(known, tokens_per_step),
+        *([f"a step's time is reckoned, the {known.composed}"] if known.composed else []),
         *_disturbed(known),
         *_table(known, start),
         _tokens(known, tokens_per_step),

@@ -93,3 +93,11 @@ def test_a_projection_of_a_busy_machine_says_so(record):
     known = project(ProjectionRecord(steps=10, worker=worker), STEADY)
     lines = report.lines(known, 256, START, ())
     assert lines[1].startswith("other work held the steps up in 50 % of that time")
+
+
+def test_a_step_of_which_a_part_was_run_is_told_to_be_reckoned(record):
+    composed = "sum of 2 micro-batches x 8 and the update"
+    worker = record.worker.but(composed=composed)
+    lines = report.lines(project(ProjectionRecord(steps=10, worker=worker), STEADY), 256, START, ())
+    assert lines[1] == f"a step's time is reckoned, the {composed}"
+    assert not any("reckoned" in line for line in report.lines(project(record, {}), 1, START, ()))
