@@ -19,7 +19,7 @@ TITLES = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Let a parser take a description."""
-    parser.add_argument("--preset", metavar="NAME", help="a published run: see docs/figures.md")
+    parser.add_argument("--preset", metavar="NAME", help="a published run, such as wiki-24m")
     parser.add_argument(
         "--model", metavar="FILE.toml", type=Path, help="fields by name, such as n_layer = 8"
     )

@@ -69,7 +69,7 @@ def newest_drift(cells: Sequence[CellRow]) -> list[tuple[float, float]]:
     by_session = drift.moments(cells)
     if not by_session:
         return []
-    points = by_session[max(by_session)]
+    points = max(by_session.values(), key=lambda moments: moments[-1])
     return [((at - points[0][0]) / 60, step_s) for at, step_s in points]
 
 
