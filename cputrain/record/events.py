@@ -14,6 +14,8 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
         disturbed: some sample of it was.
         wall_s: its whole life.
         training_s: in which it or its reference trained.
+        repeats: the cell, as suite/cell, whose numbers it has; None where it ran itself.
+        is_baseline: whether its reference ran the same experiment, by being its suite's baseline.
         effect: its time over its reference's, the median over the pairs that count;
             None without one.
     """
@@ -30,3 +32,5 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
     note: str | None
     effect: Number | None = None
     training_s: Seconds = 0.0
+    repeats: str | None = None
+    is_baseline: bool = False

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from cputrain.analysis import by_engine, identical
 from cputrain.analysis.ends import CellRow, measured
 from cputrain.analysis.unchanged import Setting, settings
-from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.report import paste, trust, words
+from cputrain.report import baseline, paste, words
 from cputrain.report.forest import Bar
 from cputrain.report.statements import Answers, Change, Statement
 from cputrain.results.columns import Row
@@ -20,9 +19,6 @@ from cputrain.wording import counted
 MOST_CHANGES = 5
 ALIKE_WITHIN, ALIKE_ABOUT = 1.02, 1.03
 """Ratios that the list of what does not matter is about: the first is said first."""
-RUN_STEPS = 10_000
-FEWEST_MOMENTS = 5
-"""Moments of a run from which its baseline's step time is told by them, with its range."""
 
 
 def answers(cells: Sequence[CellRow]) -> Answers:
@@ -30,9 +26,10 @@ def answers(cells: Sequence[CellRow]) -> Answers:
     tried = settings(cells)
     changes = _changes(tried)
     return Answers(
-        baseline=_baseline(cells),
+        baseline=baseline.statement(cells),
         changes=changes,
         none_pays=None if changes else _none_pays(tried),
+        slower=_slower(tried),
         alike=_alike(tried),
         open=_open(cells),
         lost=_lost(cells),
@@ -50,68 +47,6 @@ def bars(cells: Sequence[CellRow]) -> list[Bar]:
             verdict = tried.row["verdict"] or ""
             drawn.append(Bar(label, entry.effect, entry.low, entry.high, verdict))
     return drawn
-
-
-def baseline_rows(cells: Sequence[CellRow]) -> list[Row]:
-    """Rows of the default experiment: of the A/A cells, else of all that ran it.
-
-    Those with a disturbed sample count only where there is no other.
-    """
-    usual = specs.settle(Experiment()).identity
-    baselines = [
-        (cell.suite, row)
-        for cell, row in cells
-        if cell.ok and cell.workers and cell.workers[-1].identity == usual
-    ]
-    rows = [row for suite, row in baselines if suite == identical.SUITE]
-    rows = rows or [row for _, row in baselines]
-    return [row for row in rows if not row["disturbed_samples"]] or rows
-
-
-def baseline_s(cells: Sequence[CellRow]) -> float | None:
-    """Seconds per baseline step; None without one.
-
-    The median over the moments of the newest session at which it ran beside another cell, or over
-    its own rows where those are few: a machine's speed changes while it is measured.
-    """
-    times = _moments(cells) or [row["step_s"] for row in baseline_rows(cells)]
-    return statistics.median(times) if times else None
-
-
-def _moments(cells: Sequence[CellRow]) -> list[float]:
-    """Seconds of a baseline step through the newest session; none where they are few."""
-    times = [seconds for _, seconds in trust.newest_drift(cells)]
-    return times if len(times) >= FEWEST_MOMENTS else []
-
-
-def _baseline(cells: Sequence[CellRow]) -> Statement | None:
-    rows, step_s, times = baseline_rows(cells), baseline_s(cells), _moments(cells)
-    if not rows or step_s is None:
-        return None
-    base, between = Experiment(), ""
-    if times:
-        fastest, slowest = words.seconds(min(times)), words.seconds(max(times))
-        between = f", {fastest} to {slowest} at {len(times)} moments of the run"
-    text = (
-        f"A training step of the baseline ({shape(base)}) takes {words.seconds(step_s)} "
-        f"here{between}: "
-        f"{words.number(base.training.tokens_per_step / step_s)} tokens/s, "
-        f"{words.duration(RUN_STEPS * step_s)} for {words.number(RUN_STEPS)} steps."
-    )
-    shares = [row["mfu"] * row["step_s"] / step_s for row in rows if row["mfu"] is not None]
-    if shares:
-        share = words.percent(statistics.median(shares))
-        text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
-    return Statement(text, tuple(rows))
-
-
-def shape(base: Experiment) -> str:
-    """The baseline in the field's words."""
-    model, training = base.model, base.training
-    return (
-        f"n_layer {model.n_layer}, n_embd {model.n_embd}, seq_len {training.seq_len}, batch size "
-        f"{training.batch_size}, {training.precision}, {base.runtime.engine}"
-    )
 
 
 def _changes(tried: Sequence[Setting]) -> tuple[Change, ...]:
@@ -149,6 +84,28 @@ def _none_pays(tried: Sequence[Setting]) -> Statement | None:
         return None
     text = f"Of {counted(len(rows), 'setting')} of the same work none was told to be faster."
     return Statement(text, rows)
+
+
+def _slower(tried: Sequence[Setting]) -> Statement | None:
+    """The surest of each suite beside the default experiment, then the surest of all.
+
+    "Surest" is by the lower end of the interval: what it costs at least.
+    """
+    worst: dict[str, tuple[float, str, Row]] = {}
+    for setting in tried:
+        entry = measured(setting.cell, setting.row)
+        if entry is None or setting.row["verdict"] != "slower" or not setting.is_of_default:
+            continue
+        low = entry.low or 1.0
+        text = f"{_short(setting)} {words.effect(entry.effect, entry.low, entry.high)}"
+        suite = setting.cell.suite
+        if suite not in worst or low > worst[suite][0]:
+            worst[suite] = low, text, setting.row
+    most = sorted(worst.values(), key=lambda each: -each[0])[:MOST_CHANGES]
+    if not most:
+        return None
+    listed = ", ".join(text for _, text, _ in most)
+    return Statement(f"Slows it down here: {listed}.", tuple(row for *_, row in most))
 
 
 def _alike(tried: Sequence[Setting]) -> Statement | None:

@@ -12,7 +12,7 @@ from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
 from cputrain.experiment import Experiment
-from cputrain.report import answers, one_off, presets
+from cputrain.report import answers, baseline, one_off, presets
 from cputrain.report.forest import Bar
 from cputrain.report.notes import note
 from cputrain.report.skipped import by_reason
@@ -21,9 +21,13 @@ from cputrain.report.suite_table import SuiteTable
 from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.rows import CellResult
+from cputrain.wording import counted
 
 NAMES = {"ipex": "IPEX", "cc_version": "", "python": "Python"}
 """What `columns.VERSIONS` are called, where not as their columns; a compiler says its name."""
+
+MOST_NAMED = 8
+"""Suites of which nothing ran that are named."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class MachinePage:
     @property
     def baseline_s(self) -> float | None:
         """Seconds per baseline step; None where it has no number."""
-        return answers.baseline_s(self.measured)
+        return baseline.step_s(self.measured)
 
     @property
     def noise(self) -> NoiseLine | None:
@@ -155,6 +159,13 @@ class MachinePage:
         """Suites of which nothing ran."""
         ran = {cell.suite for cell in self.cells}
         return [suite for suite in self.known if suite not in ran]
+
+    @property
+    def not_run_line(self) -> str:
+        """The first of them by name, and how many more there are."""
+        named, more = self.not_run[:MOST_NAMED], len(self.not_run) - MOST_NAMED
+        others = f" and {counted(more, 'more suite')}: python3 bench.py" if more > 0 else ""
+        return f"Not measured yet: {', '.join(named)}{others}."
 
     @property
     def skipped(self) -> list[tuple[str, str]]:

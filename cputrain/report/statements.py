@@ -59,6 +59,7 @@ class Answers:
         baseline: what a step takes, and what that means; None where no baseline has a number.
         changes: that pay most at unchanged work, the surest first.
         none_pays: said where settings were measured and none is faster.
+        slower: what costs most at unchanged work, the surest first.
         alike: what does not matter here.
         open: what could not be told, and how long it would take.
         lost: what gave no number although this machine can run it.
@@ -68,6 +69,7 @@ class Answers:
     baseline: Statement | None
     changes: tuple[Change, ...]
     none_pays: Statement | None
+    slower: Statement | None
     alike: Statement | None
     open: Statement | None
     lost: Statement | None
@@ -76,5 +78,5 @@ class Answers:
     @property
     def others(self) -> list[Statement]:
         """The sentences after the baseline's and the changes, in order."""
-        every = (self.none_pays, self.alike, self.open, self.lost, self.not_run)
+        every = (self.none_pays, self.slower, self.alike, self.open, self.lost, self.not_run)
         return [statement for statement in every if statement is not None]

@@ -180,6 +180,8 @@ def announce(session: Session, key: CellKey, worker: WorkerRecord, training_s: f
         wall_s=worker.wall_s or 0.0,
         training_s=training_s,
         note=worker.note,
+        repeats=worker.repeats,
+        is_baseline=key.name == key.baseline,
     )
     with session.events.open("ab") as file:
         file.write(files.encode(event) + b"\n")

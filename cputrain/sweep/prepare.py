@@ -54,7 +54,8 @@ def everything(
     atomic.write_json(wanted, [cell.experiment.to_json() for cell in cells])
     words = ["cputrain.data", "--root", str(paths.DATA), "--experiments", str(wanted)]
     words += ["--offline"] if offline else []
-    progress.say(asvenv.in_environment(python, words, "preparing the data"))
+    for line in asvenv.in_environment(python, words, "preparing the data").splitlines():
+        progress.say(line)
     measure_peak(asv.machine, python, cells, progress)
 
 

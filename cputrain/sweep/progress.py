@@ -38,7 +38,8 @@ class Progress:
         self._training_s = 0.0
         self._time_left = TimeLeft(self.console)
         self._suites: dict[str, plan.Planned] = {}
-        self._numbers: dict[str, int] = {}
+        self._begun: dict[str, None] = {}
+        self._total = 0
         self._suite: plan.Planned | None = None
         self._wide = NARROWEST
         self._skipped: dict[str, None] = {}
@@ -82,7 +83,7 @@ class Progress:
 
     def _begin(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
         self._time_left.begin(suites_s)
-        self._numbers = {p.key: number for number, p in enumerate(suites, 1)}
+        self._begun, self._total = {}, len(suites)
 
     def call(self, suites: Iterable[plan.Planned]) -> None:
         """An asv call with these suites starts."""
@@ -98,7 +99,8 @@ class Progress:
             here = (len(cell.name) for cell in planned.cells if cell.why_not is None)
             self._wide = max((NARROWEST, *here))
             names = ", ".join(planned.suite.param_names)
-            place = f"[{self._numbers.get(planned.key, 0)}/{len(self._numbers)}]"
+            self._begun[planned.key] = None
+            place = f"[{list(self._begun).index(planned.key) + 1}/{self._total}]"
             left = minutes(self._time_left.suite(planned.key))
             heading = f"[bold]{shown(planned.key)}[/bold] ({shown(names)})"
             self.console.print(f"{shown(place)} {heading}, about {left} left")
@@ -119,11 +121,9 @@ class Progress:
         else:
             assert event.step_s is not None  # as a worker that is ok has samples
             rate = event.tokens_per_step / event.step_s
-            ratio = "      -" if event.effect is None else f"{event.effect:6.2f}x"
-            flag = "  disturbed" if event.disturbed else ""
             self.say(
                 f"  {cell:>{self._wide}}  {seconds(event.step_s):>8} a step  "
-                f"{rate:>9,.0f} tokens/s  {ratio}{flag}"
+                f"{rate:>9,.0f} tokens/s  {_beside(event)}"
             )
         self._time_left.worker()
 
@@ -207,3 +207,14 @@ class Progress:
             if (suite, cell) not in self._reported:
                 self.failed += 1
                 self.say(f"no number: {suite} {cell}: {row['status']}: {row['reason']}")
+
+
+def _beside(event: WorkerEnded) -> str:
+    """What a cell's time is over that of its reference; a baseline's says nothing but noise."""
+    if event.repeats is not None:
+        return f"same as {event.repeats}"
+    if event.is_baseline:
+        ratio = "baseline"
+    else:
+        ratio = f"{'-':>7}" if event.effect is None else f"{event.effect:6.2f}x"
+    return f"{ratio}  disturbed" if event.disturbed else ratio

@@ -56,3 +56,11 @@ def test_products_are_of_the_type_that_they_are_called(kind, kinds, largest, n):
     assert (out.shape, str(out.dtype)) == ((n, n), f"torch.{kinds}")
     assert 0 < out.abs().max() <= largest * n
     assert out.unique().numel() > 32 and torch.isfinite(out).all()
+
+
+def test_bf16_is_read_in_both_layouts_as_either_may_be_ten_times_slower():
+    torch = pytest.importorskip("torch")
+    product = peak.products("bf16")(64)
+    first, second = product().clone(), product().clone()
+    assert not torch.equal(first, second)  # a b, and the transpose of a times b
+    assert torch.equal(product(), first)

@@ -77,6 +77,23 @@ def test_without_a_baseline_nothing_is_said_of_it(project):
     assert answers(project).baseline is None
 
 
+def test_what_costs_most_is_told_and_neither_noise_nor_what_is_the_same(noise):
+    setting(noise, "precision", ("fp32", "bf16", "mixed"), (0.042, 1.05, 0.9))
+    setting(noise, "allocator", ("glibc", "mimalloc"), (0.042, 0.0421))
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.063))
+    known = answers(noise)
+    assert re.fullmatch(
+        r"Slows it down here: precision bf16 2[45]\.\dx \[.*\], pinning close 1\.[45]\d?x \[.*\]\.",
+        known.slower.text,
+    ), known.slower.text
+    assert [row["value"] for row in known.slower.rows] == ["bf16", "close"]
+
+
+def test_where_nothing_is_slower_nothing_is_said_of_it(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.021))
+    assert answers(noise).slower is None
+
+
 def test_what_pays_is_what_was_told_to_be_faster_and_the_surest_comes_first(noise):
     setting(noise, "precision", ("fp32", "bf16", "mixed"), (0.042, 0.021, 0.030))
     setting(noise, "allocator", ("glibc", "jemalloc", "mimalloc"), (0.042, 0.036, 0.0418))

@@ -14,6 +14,7 @@ from cputrain.results import columns, tables
 from cputrain.sweep import plan
 from cputrain.sweep import progress as progress_module
 from cputrain.sweep.console import seconds
+from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
 
 pytestmark = pytest.mark.tools
@@ -32,7 +33,7 @@ def planned(name):
     return next(suite for suite in plan.discover() if suite.name == name)
 
 
-def ended(suite, cell, training_s):
+def ended(suite, cell, training_s, **others):
     return WorkerEnded(
         at=0.0,
         suite=suite.name,
@@ -46,6 +47,7 @@ def ended(suite, cell, training_s):
         note=None,
         effect=1.0,
         training_s=training_s,
+        **others,
     )
 
 
@@ -58,6 +60,28 @@ def test_cells_of_long_names_stand_below_one_another(console):
     progress.call_done()
     places = {line.index(" a step") for line in shown(console) if " a step" in line}
     assert len(places) == 1
+
+
+def test_a_baseline_has_no_ratio_and_a_cell_that_ran_elsewhere_says_where(console):
+    suite, other = planned("SeqLen"), planned("Width")
+    progress = Progress(console)
+    progress.begin("here", [suite, other], [suite, other], Durations(()), 0.0)
+    progress.call([other, suite])
+    progress.event(ended(other, other.cells[1], 2.0, is_baseline=True))
+    progress.event(ended(suite, suite.cells[0], 2.0, repeats="Width/256-torch"))
+    progress.event(ended(suite, suite.cells[1], 2.0))
+    progress.call_done()
+    lines = shown(console)
+    assert [line.split("tokens/s")[1].strip() for line in lines if "tokens/s" in line] == [
+        "baseline",
+        "same as Width/256-torch",
+        "1.00x",
+    ]
+    # Suites are numbered as they begin, which asv decides, so that the numbers ascend.
+    assert [line.split()[:2] for line in lines if line.startswith("[")] == [
+        ["[1/2]", "Width"],
+        ["[2/2]", "SeqLen"],
+    ]
 
 
 def test_a_reason_is_shown_and_neither_markup_nor_escapes_of_it_are_obeyed(console):

@@ -1,0 +1,81 @@
+"""What a step of the default experiment takes on a machine, and what that means."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from cputrain.analysis import identical
+from cputrain.analysis.ends import CellRow
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.report import trust, words
+from cputrain.report.statements import Statement
+from cputrain.results.columns import Row
+
+RUN_STEPS = 10_000
+FEWEST_MOMENTS = 5
+"""Moments of a run from which its baseline's step time is told by them, with its range."""
+
+
+def own_rows(cells: Sequence[CellRow]) -> list[Row]:
+    """Rows of the default experiment: of the A/A cells, else of all that ran it.
+
+    Those with a disturbed sample count only where there is no other.
+    """
+    usual = specs.settle(Experiment()).identity
+    baselines = [
+        (cell.suite, row)
+        for cell, row in cells
+        if cell.ok and cell.workers and cell.workers[-1].identity == usual
+    ]
+    rows = [row for suite, row in baselines if suite == identical.SUITE]
+    rows = rows or [row for _, row in baselines]
+    return [row for row in rows if not row["disturbed_samples"]] or rows
+
+
+def step_s(cells: Sequence[CellRow]) -> float | None:
+    """Seconds per baseline step; None without one.
+
+    The median over the moments of the newest session at which it ran beside another cell, or over
+    its own rows where those are few: a machine's speed changes while it is measured.
+    """
+    times = _moments(cells) or [row["step_s"] for row in own_rows(cells)]
+    return statistics.median(times) if times else None
+
+
+def _moments(cells: Sequence[CellRow]) -> list[float]:
+    """Seconds of a baseline step through the newest session; none where they are few."""
+    times = [seconds for _, seconds in trust.newest_drift(cells)]
+    return times if len(times) >= FEWEST_MOMENTS else []
+
+
+def statement(cells: Sequence[CellRow]) -> Statement | None:
+    """What a step takes, as tokens/s, hours and a share of the peak; None without a number."""
+    rows, seconds, times = own_rows(cells), step_s(cells), _moments(cells)
+    if not rows or seconds is None:
+        return None
+    base, between = Experiment(), ""
+    if times:
+        fastest, slowest = words.seconds(min(times)), words.seconds(max(times))
+        between = f", {fastest} to {slowest} at {len(times)} moments of the run"
+    text = (
+        f"A training step of the baseline ({_shape(base)}) takes {words.seconds(seconds)} "
+        f"here{between}: "
+        f"{words.number(base.training.tokens_per_step / seconds)} tokens/s, "
+        f"{words.duration(RUN_STEPS * seconds)} for {words.number(RUN_STEPS)} steps."
+    )
+    shares = [row["mfu"] * row["step_s"] / seconds for row in rows if row["mfu"] is not None]
+    if shares:
+        share = words.percent(statistics.median(shares))
+        text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
+    return Statement(text, tuple(rows))
+
+
+def _shape(base: Experiment) -> str:
+    """The baseline in the field's words."""
+    model, training = base.model, base.training
+    return (
+        f"n_layer {model.n_layer}, n_embd {model.n_embd}, seq_len {training.seq_len}, batch size "
+        f"{training.batch_size}, {training.precision}, {base.runtime.engine}"
+    )
