@@ -23,11 +23,12 @@ RESULT = ROOT / "result"
 STATE = ROOT / ".asv"
 
 MODES = ("full", "quick")
+_ODD = re.compile(r"[^A-Za-z0-9._+-]")
 
 
 def cell_name(values: Sequence[object]) -> str:
     """A cell's folder and label: its values joined by "-", odd characters made "_"."""
-    return "-".join(re.sub(r"[^A-Za-z0-9._+-]", "_", str(value)) for value in values)
+    return "-".join(_ODD.sub("_", str(value)) for value in values)
 
 
 def output_folder(machine: str, mode: str) -> Path:

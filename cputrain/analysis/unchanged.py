@@ -85,6 +85,7 @@ def differing(experiment: Parts, reference: Parts) -> dict[str, dict[str, Any]]:
             if fields.get(name) != reference.get(part, {}).get(name)
         }
         for part, fields in experiment.items()
+        if fields != reference.get(part)
     }
 
 

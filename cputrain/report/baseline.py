@@ -40,7 +40,11 @@ def step_s(cells: Sequence[CellRow]) -> float | None:
     The median over the moments of the newest session at which it ran beside another cell, or over
     its own rows where those are few: a machine's speed changes while it is measured.
     """
-    times = _moments(cells) or [row["step_s"] for row in own_rows(cells)]
+    return _median_s(_moments(cells), own_rows(cells))
+
+
+def _median_s(moments: Sequence[float], rows: Sequence[Row]) -> float | None:
+    times = moments or [row["step_s"] for row in rows]
     return statistics.median(times) if times else None
 
 
@@ -52,7 +56,8 @@ def _moments(cells: Sequence[CellRow]) -> list[float]:
 
 def statement(cells: Sequence[CellRow]) -> Statement | None:
     """What a step takes, as tokens/s, hours and a share of the peak; None without a number."""
-    rows, seconds, times = own_rows(cells), step_s(cells), _moments(cells)
+    rows, times = own_rows(cells), _moments(cells)
+    seconds = _median_s(times, rows)
     if not rows or seconds is None:
         return None
     base, between = Experiment(), ""

@@ -121,7 +121,7 @@ class MachinePage:
         ranked = {suite.suite for suite in self.ranked}
         return [table.suite for table in self.suites() if table.suite not in ranked]
 
-    @property
+    @cached_property
     def baseline_s(self) -> float | None:
         """Seconds per baseline step; None where it has no number."""
         return baseline.step_s(self.measured)

@@ -76,7 +76,7 @@ class CellResult:
     @property
     def is_baseline(self) -> bool:
         """Whether other cells of the suite are compared with it."""
-        return self.key.is_baseline
+        return self.value == self.key.baseline
 
 
 def read(
