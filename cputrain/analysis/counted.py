@@ -1,8 +1,9 @@
 """Which pairs of a cell count, as passes.
 
-A pair is dropped as a whole where one of its blocks was disturbed. That flag comes from the time
-that threads waited for a CPU and from what others computed, never from how long the steps took: a
-rule that saw step times would drop slow blocks, and with them the truth.
+A pair is dropped as a whole where others took more of one of its blocks than of the other
+(`record.sample.Sample.is_spoilt_beside`): by the time that threads waited for a CPU and by what the
+hypervisor took, never by how long the steps took: a rule that saw step times would drop slow
+blocks, and with them the truth.
 """
 
 from __future__ import annotations

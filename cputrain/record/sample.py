@@ -10,6 +10,12 @@ from msgspec import Meta, field
 from cputrain.record.part import Count, Integer, Number, Part, Readings, Seconds, StepSeconds
 from cputrain.record.proof import Check
 
+MOST_APART, MOST_LOST = 0.08, 0.25
+"""Shares of a block's time that others may take: more than of the block beside it, and at all.
+
+A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
+"""
+
 
 class Noise(Readings, frozen=True, kw_only=True):
     """What went on while a sample was taken: see `machine.noise.between`.
@@ -19,6 +25,8 @@ class Noise(Readings, frozen=True, kw_only=True):
         clock_ghz: the observed clock (`machine.clock`).
         communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
         disturbed: of one of several processes that train together.
+        lost_share: of the wall time, what its threads waited while others had the CPUs, and what
+            a quota held them back.
     """
 
     wall_s: Number | None = None
@@ -35,6 +43,7 @@ class Noise(Readings, frozen=True, kw_only=True):
     clock_ghz: Number | None = None
     communication_cpu_s: Number | None = None
     disturbed: bool | None = None
+    lost_share: Number | None = None
 
 
 class RankSample(Readings, frozen=True, kw_only=True):
@@ -98,6 +107,21 @@ class Sample(Part, frozen=True, kw_only=True):
     def median_s(self) -> float:
         """Seconds of a step: what asv's clock grows by."""
         return statistics.median(self.step_s)
+
+    def is_spoilt_beside(self, other: Sample) -> bool:
+        """Whether somebody else took more of this block than of the one beside it, or much of it.
+
+        What takes as much of both leaves their ratio as it is. Time that the hypervisor gave to
+        others counts, and time that threads waited for a CPU; where that is not known in shares,
+        `disturbed` says it.
+        """
+        own, beside = self.noise, other.noise
+        if self.ranks or own.lost_share is None or beside.lost_share is None:
+            waited = self.disturbed
+        else:
+            waited = own.lost_share > min(beside.lost_share + MOST_APART, MOST_LOST)
+        stolen, stolen_beside = own.steal_share or 0.0, beside.steal_share or 0.0
+        return waited or stolen > min(stolen_beside + MOST_APART, MOST_LOST)
 
 
 class Pair(Part, frozen=True, kw_only=True):

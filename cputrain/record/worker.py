@@ -154,8 +154,9 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         return math.log(own) - math.log(other)
 
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
-        """Whether its own block was disturbed, and the reference's: such a pair does not count."""
-        return self.samples[pair.sample].disturbed, pair.reference.disturbed
+        """Whether its own block was spoilt, and the reference's: such a pair does not count."""
+        own, other = self.samples[pair.sample], pair.reference
+        return own.is_spoilt_beside(other), other.is_spoilt_beside(own)
 
     @property
     def paired_ratio(self) -> float | None:

@@ -42,12 +42,13 @@ class Watch:
         self._noise = noise.read(cpus=placement.cpus)
 
     def seen(self) -> tuple[dict[str, Any], inforce.Check]:
-        """What happened since (`noise.between`, and "disturbed"), and who used CPU time.
+        """What happened since (`noise.between` and the two below), and who used CPU time.
 
         disturbed: its threads waited for CPUs that others had, or a quota held it back. More
         threads than CPUs wait for one another, which is the experiment's own doing: there the
         CPU time counts that others had in the mask. Threads that compute also wait while those
         that exchange gradients run.
+        lost_share: that time, as a share of the wall time.
         communication_cpu_s: CPU time of the latter, where there are any.
         """
         placement, now = self._placement, noise.read(cpus=self._placement.cpus)
@@ -68,7 +69,9 @@ class Watch:
             rounding_s = ROUNDING_TICKS * len(placement.cpus) * threads.TICK_NS / 1e9
             lost_s = (since["others_cpu_s"] or 0.0) - rounding_s
         disturbed = lost_s > DISTURBED_SHARE * since["wall_s"]
-        since["disturbed"] = disturbed or bool(since["throttled_s"])
+        throttled_s = since["throttled_s"] or 0.0
+        since["disturbed"] = disturbed or throttled_s > 0
+        since["lost_share"] = (max(0.0, lost_s) + throttled_s) / since["wall_s"]
         return since, busy
 
     def _waited_s(self, now: noise.Snapshot, talking: set[int]) -> float:

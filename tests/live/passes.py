@@ -100,7 +100,7 @@ class Bench:
         ratios = [
             math.log(mine.median_s / other.median_s)
             for mine, other in zip(own, others, strict=True)
-            if not (mine.disturbed or other.disturbed)
+            if not (mine.is_spoilt_beside(other) or other.is_spoilt_beside(mine))
         ]
         return Measured(
             Pass(tuple(ratios)) if ratios else None,

@@ -6,13 +6,19 @@ import msgspec
 import pytest
 from settled import settled
 
+from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 
 pytestmark = pytest.mark.tools
 
 
-def block(step_s, disturbed=False):
-    return {"step_s": [step_s, step_s, 9.0], "loss": [1.0], "disturbed": disturbed}
+def block(step_s, disturbed=False, **noise):
+    return {
+        "step_s": [step_s, step_s, 9.0],
+        "loss": [1.0],
+        "disturbed": disturbed,
+        "noise": noise,
+    }
 
 
 def worker(*pairs):
@@ -42,6 +48,33 @@ def test_the_ratio_is_the_median_over_pairs_that_count():
     held_up = (50.0, 1.0, True, False), (50.0, 1.0, False, True)
     assert worker(*calm, *held_up).paired_ratio == pytest.approx(2)
     assert worker(*held_up).paired_ratio is worker().paired_ratio is None
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "spoilt"),
+    [
+        ({"lost_share": 0.2}, {"lost_share": 0.05}, (True, False)),
+        ({"lost_share": 0.05}, {"lost_share": 0.2}, (False, True)),
+        # As much of both: their ratio stays what it is, whatever the flag of each says.
+        ({"lost_share": 0.2, "disturbed": True}, {"lost_share": 0.15}, (False, False)),
+        ({"lost_share": 0.3}, {"lost_share": 0.28}, (True, True)),  # too much of it
+        # In shares of neither, or of one of them: the flags count.
+        ({"disturbed": True}, {"lost_share": 0.0}, (True, False)),
+        # The hypervisor's other guests, of whom threads that wait know nothing.
+        ({"steal_share": 0.12}, {"steal_share": 0.0}, (True, False)),
+        ({"steal_share": 0.04}, {"steal_share": 0.12}, (False, False)),
+        ({"steal_share": 0.3}, {"steal_share": 0.3}, (True, True)),
+    ],
+)
+def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_other(
+    own, other, spoilt
+):
+    made = worker((2.0, 1.0, False, False))
+    mine, beside = (msgspec.convert(block(1.0, **words), Sample) for words in (own, other))
+    pair = msgspec.structs.replace(made.pairs[0], reference=beside)
+    made = made.but(samples=[mine], pairs=[pair])
+    assert made.disturbed_sides(pair) == spoilt
+    assert (made.paired_ratio is None) == any(spoilt)
 
 
 def test_a_pair_s_ratio_is_of_median_steps():

@@ -97,6 +97,8 @@ def test_waiting_for_one_s_own_threads_is_no_disturbance(
     seen = made_watch(monkeypatch, computing_s, talking_s, used_s)
     assert seen["disturbed"] == disturbed
     assert seen["communication_cpu_s"] == pytest.approx(used_s)
+    waited_s = computing_s - used_s  # all of it in one second
+    assert seen["lost_share"] == pytest.approx(max(0.0, waited_s))
 
 
 JAX = {"engine": "jax", "compile": "xla", "threads": 1}

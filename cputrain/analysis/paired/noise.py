@@ -25,6 +25,8 @@ WORKERS = np.geomspace(4e-4, 0.2, 22)
 USUAL_WORKER = (0.007, 0.8)
 """What is thought of it beforehand: median and log standard deviation, so 0.15 % to 3.4 % in 95 of
 100 cases. Identical workers beside each other were 0.35 % apart (native) to 1 % (torch)."""
+ENOUGH_PAIRS = 3
+"""Pairs of an A/A pass whose median counts as what a worker may be off by."""
 TINY = 1e-300
 """What is less likely than this is as good as impossible; its logarithm is a number."""
 NEGLIGIBLE = 3e-4
@@ -40,7 +42,7 @@ class EngineNoise:
             the same quartiles; 0.02 is 2 %.
         worker: how far two workers of one experiment are apart, in the same terms.
         worker_low, worker_high: 90 % interval of `worker`.
-        worst: the largest |log effect| of a single A/A pass.
+        worst: the largest |log effect| of a single A/A pass of `ENOUGH_PAIRS`.
         identical: A/A passes that this was learned from.
         blocks, block_weights: scales a cell's pairs may have and how likely each is, shape (B,).
         workers, worker_weights: the same of the worker effect, shape (W,).
@@ -94,13 +96,19 @@ def learn(
         worker=model.WORKER_SD * middle,
         worker_low=model.WORKER_SD * low,
         worker_high=model.WORKER_SD * high,
-        worst=max(abs(pass_.median) for pass_ in all_identical),
+        worst=_worst(all_identical),
         identical=len(all_identical),
         blocks=blocks,
         block_weights=block_weights,
         workers=workers,
         worker_weights=worker_weights,
     )
+
+
+def _worst(identical: Sequence[Pass]) -> float:
+    """The largest median; of a pass of few pairs it is the blocks' doing and not the worker's."""
+    enough = [pass_ for pass_ in identical if len(pass_.log_ratios) >= ENOUGH_PAIRS]
+    return max(abs(pass_.median) for pass_ in enough or identical)
 
 
 def _block_weights(cells: Sequence[Sequence[Pass]]) -> Array:

@@ -66,6 +66,12 @@ def test_the_worst_a_a_pass_is_kept():
     assert noise.worst == pytest.approx(0.04)
 
 
+def test_of_a_pass_of_which_few_pairs_are_left_nothing_is_told_of_the_worst_worker():
+    whole, left = Pass((0.01, 0.02, 0.03)), Pass((0.3,))
+    assert learn([whole, left]).worst == pytest.approx(0.02)
+    assert learn([left]).worst == pytest.approx(0.3)  # of nothing else it is
+
+
 def test_without_an_a_a_pass_nothing_is_known():
     assert learn([], [[Pass((0.1, 0.2))]]) is None
 
