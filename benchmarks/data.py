@@ -6,7 +6,7 @@ from cputrain.run import suite
 class DatasetSize(suite.Suite):
     """Rows of the corpus; an epoch and preparing them take longer, a step should not."""
 
-    values = (100, 300, 1000, "all")
+    values = (100, 1000, "all")
 
     def vary(self, base, value):
         return base.but(rows=None if value == "all" else value)
@@ -15,7 +15,7 @@ class DatasetSize(suite.Suite):
 class LoaderWorkers(suite.Suite):
     """Batches made beforehand (memory), or streamed by the training thread (0) or others."""
 
-    values = ("memory", 0, 1, 2, 4)
+    values = ("memory", 0, 1, 2)
 
     @classmethod
     def base(cls):

@@ -12,7 +12,7 @@ class Preset(suite.Suite):
 
     @classmethod
     def base(cls):
-        return super().base().but(samples=3)
+        return super().base().but(samples=2)
 
     def vary(self, base, value):
         return presets.PRESETS[value].experiment

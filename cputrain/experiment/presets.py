@@ -37,7 +37,8 @@ class Preset:
 
 def _mlm(seq_len: int) -> Experiment:
     sizes = {"n_layer": 12, "n_embd": 768, "n_head": 12, "vocab_size": 8_000, "seq_len": seq_len}
-    step = {"batch_size": 1, "grad_accum": 4, "activation_checkpointing": True}
+    step: dict[str, Any] = {"batch_size": 1, "grad_accum": 4, "activation_checkpointing": True}
+    step["micro_batches"] = 1 if seq_len > 256 else None  # the others take seconds more
     kind = {"architecture": "bert", "objective": "masked_node", "learning_rate": 1e-4}
     return Experiment().but(**sizes, **step, **kind, **HEAVY)
 
@@ -100,6 +101,7 @@ PRESETS: dict[str, Preset] = {
             seq_len=512,
             batch_size=2,
             grad_accum=8,
+            micro_batches=2,
             learning_rate=8e-4,
         ),
         stated=25e6,
@@ -120,7 +122,7 @@ PRESETS: dict[str, Preset] = {
             seq_len=1024,
             batch_size=1,
             grad_accum=16,
-            micro_batches=2,
+            micro_batches=1,
             learning_rate=2e-4,
         ),
         stated=117e6,

@@ -21,6 +21,7 @@ from cputrain.run.conductor.protocol import (
 from cputrain.run.forking import forkable
 from cputrain.run.placement import place
 from cputrain.run.session import Session
+from cputrain.worker import blocks
 from cputrain.worker.blocks import Side
 
 
@@ -58,6 +59,7 @@ class Beside:
             return None
         folder = compiled.folder(self._session, self._beside)
         self.reference_found_code = folder.has_code
+        folder.open()
         ask = Refer(
             run=self._session.run,
             experiment=self._beside.to_json(),
@@ -85,6 +87,7 @@ class Beside:
         )
         lease = self._open()
         self.found_code = folder.has_code
+        folder.open()
         if self._experiment.runtime.jit_state == "warm" and not folder.is_filled:
             cold = self._experiment.but(jit_state="cold")
             first = structs.replace(start, experiment=cold.to_json(), keep=True)
@@ -94,6 +97,23 @@ class Beside:
             self.found_code = True
         self.worker = lease.ask(start, Started)
         return self.worker
+
+    def fitting(self, most: int, fewer: bool) -> int:
+        """How many samples to take of the worker, which is warm: see `blocks`.
+
+        Args:
+            most: of short steps.
+            fewer: whether long ones have fewer; a first step is there once.
+        """
+        assert self.worker is not None
+        own = blocks.side(self._experiment, self.worker.ready.warm_step_s)
+        if own.step_s is None:
+            return 1
+        if not fewer:
+            return most
+        if self.reference is None or self._beside is None:
+            return blocks.alone(most, own)
+        return blocks.pairs(most, own, blocks.side(self._beside, self.reference.ready.warm_step_s))
 
     def block(self, side: Side) -> Sampled:
         """A block of one side, while all others are stopped. Raises CellFailed."""

@@ -37,6 +37,7 @@ class CellRun(RecordedCell):
 
     Attributes:
         clock_s: grows by the median step time of each sample.
+        wanted: samples of its worker, the last of which ends it.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class CellRun(RecordedCell):
     ) -> None:
         super().__init__(key, experiment, turn, reference)
         self.clock_s = 0.0
+        self.wanted = self.experiment.budget.samples
         self.beside = Beside(self.session, self.experiment, self.reference_of)
         self.measures_again, self.baseline = measures_again, baseline
         self._replayed: Iterator[Sample] | None = None
@@ -64,6 +66,21 @@ class CellRun(RecordedCell):
         return (
             f"{self.start} is not there to start from: run the whole suite {self.key.suite} first"
         )
+
+    def begin(self, fewer: bool) -> int:
+        """Have a worker that is warm, or what this pass has measured of the same; `wanted`.
+
+        Args:
+            fewer: whether fewer samples than the budget has will do, by how long steps take.
+
+        Raises:
+            CellFailed: the worker gave no number. The run record says why.
+        """
+        with self._failing():
+            if not self._take_over():
+                self._start()
+                self.wanted = self.beside.fitting(self.wanted, fewer)
+        return self.wanted
 
     def _start(self) -> None:
         """A fresh worker beside the reference, which leaves a record of its own when it is new."""
@@ -99,15 +116,15 @@ class CellRun(RecordedCell):
             CellFailed: the worker gave no number. The run record says why.
         """
         with self._failing():
+            if self._replayed is None and self.beside.worker is None:
+                if self.record.samples:
+                    self.record = self.opened()  # asv asked for more samples than are wanted
+                    self._start()
+                elif not self._take_over():
+                    self._start()
             if self._replayed is not None:
                 self.clock_s += next(self._replayed).median_s
                 return
-            if self.beside.worker is None:
-                if self.record.samples:
-                    self.record = self.opened()  # asv asked for more samples than the budget has
-                elif self._take_over():
-                    return
-                self._start()
             if self.reference_of is None:
                 self._own_block()
             else:
@@ -135,13 +152,13 @@ class CellRun(RecordedCell):
         if folder is None:
             return False
         worker = recording.repeated(self.record, folder, self.folder)
-        if worker is None or len(worker.samples) != self.experiment.budget.samples:
+        if worker is None:
             return False
         if folder != self.folder:
             measured.take_over(self.folder / saved.MODEL, folder / saved.MODEL)
         self.record = worker
         self.measures, self._replayed = False, iter(worker.samples)
-        self.clock_s += next(self._replayed).median_s
+        self.wanted = len(worker.samples)
         self.close("ok", None)
         return True
 
@@ -157,11 +174,11 @@ class CellRun(RecordedCell):
         self.clock_s += sampled.sample.median_s
 
     def settle(self) -> None:
-        """Write the run record; after the budget's last sample also end the worker."""
+        """Write the run record; after the last sample also end the worker."""
         if self.beside.worker is None:
             return
         with self._failing():
-            if len(self.record.samples) < self.experiment.budget.samples:
+            if len(self.record.samples) < self.wanted:
                 self.save()
                 return
             finished, left_over = self.beside.finish()

@@ -2,6 +2,8 @@
 
 A worker that times a cold first step finds an empty folder; who runs the same later in the session
 finds what it, or another, compiled. Without bench.py every worker has a folder of its own.
+What inductor compiles before any model's code, torch's headers, is a quarter of what a first
+step compiles: workers whose steps are steady share it, whatever they run.
 Standard library only.
 """
 
@@ -13,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.experiment import Experiment
+from cputrain.run import fresh
 from cputrain.run.placement import COMPILED
 from cputrain.run.session import Session
 
 FILLED = "filled"
 """A file beside the code that says that a worker has compiled all of it."""
+HEADERS = "headers"
+"""In a session's folder: temporary files of the workers that share them, and the headers there."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +33,36 @@ class Folder:
         path: of it; None where the worker makes one of its own.
         is_filled: whether the code is there.
         stays: whether it is left for later workers.
+        headers: where the session's workers have inductor's headers; None where they have none.
+        shares: whether this worker has them there too; a cold start makes its own, and leaves them.
     """
 
     path: Path | None = None
     is_filled: bool = False
     stays: bool = False
+    headers: Path | None = None
+    shares: bool = False
 
     @property
     def has_code(self) -> bool:
         """Whether the worker finds code there, if only of a part: it compiles less then."""
-        return self.is_filled or (self.path is not None and any(self.path.glob("*")))
+        folders = (self.path, self.headers if self.shares else None)
+        return self.is_filled or any(any(f.glob("*")) for f in folders if f is not None)
+
+    def open(self) -> None:
+        """Make it where it shares headers; before a worker starts."""
+        if self.path is not None and self.headers is not None and self.shares:
+            self.headers.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(exist_ok=True)
+            (self.path / fresh.TEMPORARY).symlink_to(self.headers)
 
     def fill(self) -> None:
         """Note that a worker has compiled its code."""
-        if self.path is not None and self.stays:
-            (self.path / FILLED).touch()
+        if self.path is None or not self.stays:
+            return
+        (self.path / FILLED).touch()
+        if self.headers is not None and not self.headers.exists():
+            self.headers.symlink_to(self.path / fresh.TEMPORARY)
 
 
 def folder(session: Session, experiment: Experiment) -> Folder:
@@ -61,11 +81,21 @@ def folder(session: Session, experiment: Experiment) -> Folder:
     own = Folder(COMPILED / uuid.uuid4().hex) if runtime.jit_state == "warm" else Folder()
     if not session.driven:
         return own
-    path = COMPILED / session.id / experiment.but(jit_state="steady").identity
+    path = COMPILED / session.id / _code(experiment)
     if not path.exists():
-        return Folder(path, stays=True)
+        headers = COMPILED / session.id / HEADERS if runtime.compile == "inductor" else None
+        steady = runtime.jit_state == "steady"
+        return Folder(path, stays=True, headers=headers, shares=steady and headers is not None)
     filled = (path / FILLED).exists()
     return Folder(path, filled, stays=True) if filled and runtime.jit_state != "cold" else own
+
+
+def _code(experiment: Experiment) -> str:
+    """What compiled code is of: of g++'s, which calls whatever OpenMP is loaded, without that."""
+    plain = experiment.but(jit_state="steady")
+    if plain.runtime.compile == "inductor" and plain.runtime.cxx != "clang++":
+        plain = plain.but(omp_runtime=Experiment().system.omp_runtime)
+    return plain.identity
 
 
 def remove(session: Session) -> None:

@@ -26,6 +26,8 @@ CACHE: dict[str | None, str] = {
     "xla": "JAX_COMPILATION_CACHE_DIR",
 }
 """The variable that says where compiled code is kept."""
+TEMPORARY = "tmp"
+"""In that folder: temporary files, and the headers that inductor keeps among them."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ def start(
         folder = compiled or COMPILED / mark
         # Inductor keeps headers, some 100 MB compiled beforehand, beside its cache and below
         # TMPDIR: a cold start has none, and none stay behind.
-        env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(folder / "tmp")}
-        (folder / "tmp").mkdir(parents=True, exist_ok=True)
+        temporary = folder / TEMPORARY
+        env |= {CACHE[experiment.runtime.compile]: str(folder), "TMPDIR": str(temporary)}
+        temporary.mkdir(parents=True, exist_ok=True)
     tie, cpus = dies_with_parent(), placement.cpus
     before_exec = settings.before_exec(experiment)
     words = (*settings.command(experiment, placement), *_program(placement, command))

@@ -23,6 +23,9 @@ from cputrain.run.cell import CellRun
 from cputrain.run.session import Session
 from cputrain.run.variable import Values, Variable, lists
 
+if sys.argv[1:2] == ["run_server"]:  # asv's, from which the process of each cell is forked
+    die_with_parent()
+
 ENGINE = "engine"
 """asv's name for the last parameter of a suite that runs on several engines."""
 
@@ -92,7 +95,10 @@ class Suite(Variable):
         return experiment if pairs is None else experiment.but(samples=pairs)
 
     def setup(self, *values: Any) -> None:
-        """asv's, before every sample: raises NotImplementedError where this machine can't."""
+        """asv's, before every sample: raises NotImplementedError where this machine can't.
+
+        The first one has the worker warm, and says how many samples asv is to take.
+        """
         if hasattr(self, "_cell"):
             return
         if Session.from_env().driven:
@@ -110,6 +116,7 @@ class Suite(Variable):
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())
+        self.repeat = self._cell.begin(fewer=Session.from_env().pairs is None)
 
     def time_train_steps(self, *values: Any) -> None:
         """Train one sample's steps in the worker; `timer` then tells its seconds per step."""

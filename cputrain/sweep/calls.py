@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from cputrain.sweep.plan import Planned, in_order
 
-CALL_S = 120.0
-"""Seconds of one call, about: asv writes its results at a call's end, so a kill loses what it has
-of one; its start and a fresh parent of forked workers take 8 s."""
+CALL_S = 240.0
+"""Seconds of one call, about. Its start, a fresh parent of forked workers and fresh references take
+8 s and more; asv writes its results at a call's end, and takes those of a killed one from records,
+where they are whole."""
 
 
 @dataclass(frozen=True)

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
+from cputrain.machine import cpu, reading
 from cputrain.model import flops
 from cputrain.results import records
 from cputrain.results.stored import Place
 from cputrain.run import placement
 from cputrain.sweep import plan
-from cputrain.worker import blocks
+from cputrain.worker import blocks, timing
 
-SUITE_S = 2.0
+SUITE_S = 1.5
 """Of a suite beside its cells: references, a share of an asv call's start."""
-TAKE_OVER_S = 0.5
-"""Of a cell whose measurement is another's."""
+TAKE_OVER_S = 0.3
+"""Of a cell whose measurement is another's, or that cannot run here: asv's process alone."""
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
+ASSUMED_WIDE_FLOPS = 100e9
+"""The same, of a core with AVX-512."""
+WARM_UP_STEPS = 8
+"""That short steps take until they are steady."""
 SLOWER = {
     "bf16": 19.0, "mixed": 19.0, "q8": 10.0, "q8_torchao": 10.0, "q4": 1.2, "bitnet": 1.2,
     "bitnet_torchao": 5.5, "lstm": 3.0, "ssm": 3.0, "O0": 15.0,
 }  # fmt: skip
 """Step time over fp32's and gpt's at as many FLOPs, on a CPU without bf16 or int8 products; O0 is
 the native engine's level."""
+BF16 = ("avx512_bf16", "amx_bf16")
+"""Instructions of a CPU that multiplies bf16 no slower than fp32."""
 STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first one."""
 FORKED_S = 1.0
 """Until the first step, of a worker whose engine is imported already."""
-REFERENCE_BLOCK_S = 0.16
-"""Of the reference beside it, with the step that is discarded."""
 LOOKS = 4
 """Micro-batches outside the clock: the loss before and after, a profiled pass, a proof."""
 
@@ -52,25 +58,34 @@ class Durations:
             if done:
                 self._known[f"{place.suite}/{place.cell}"] = done[-1]
 
-    def cell_s(self, planned: plan.Planned, cell: plan.PlannedCell) -> float:
-        """Seconds of one worker of `cell`."""
+    def cell_s(
+        self, planned: plan.Planned, cell: plan.PlannedCell, finds_code: bool = False
+    ) -> float:
+        """Seconds of one worker of `cell`; `finds_code` is for `guess_s`."""
         if cell.why_not is not None:
-            return 0.5
+            return TAKE_OVER_S
         known = self._known.get(f"{planned.name}/{cell.name}")
-        return guess_s(cell.experiment) if known is None else known
+        if known is not None:
+            return known
+        reference = planned.suite().reference(*cell.values)
+        return guess_s(cell.experiment, reference, fewer=True, finds_code=finds_code)
 
     def suites_s(self, suites: Iterable[plan.Planned]) -> dict[str, float]:
         """Seconds of a pass over each suite's cells, by key: what repeats is not measured again."""
         measured: set[tuple[str, str | None]] = set()
+        compiled: set[str] = set()
         seconds = {}
         for planned in plan.in_order(suites):
             seconds[planned.key] = SUITE_S
             for cell in planned.cells:
                 what = cell.experiment.identity, cell.reference
                 repeats = what in measured and not planned.suite.measures_again
-                seconds[planned.key] += TAKE_OVER_S if repeats else self.cell_s(planned, cell)
+                code = cell.experiment.but(jit_state="steady").identity
+                cell_s = self.cell_s(planned, cell, finds_code=code in compiled)
+                seconds[planned.key] += TAKE_OVER_S if repeats else cell_s
                 if cell.why_not is None:
                     measured.add(what)
+                    compiled.add(code)
         return seconds
 
     @property
@@ -79,22 +94,71 @@ class Durations:
         return not self._known
 
 
-def guess_s(experiment: Experiment) -> float:
-    """Seconds that one worker of `experiment` may take, knowing nothing of this machine."""
-    placed = placement.place(experiment)
+def guess_s(
+    experiment: Experiment,
+    reference: Experiment | None = None,
+    fewer: bool = False,
+    finds_code: bool = False,
+) -> float:
+    """Seconds that one worker of `experiment` may take, knowing nothing of this machine.
+
+    Args:
+        experiment: settled.
+        reference: what runs beside it, settled.
+        fewer: whether long steps have fewer samples, as in a first pass of a sweep, where no
+            reference means none; elsewhere it is taken to be like `experiment`.
+        finds_code: whether a worker has compiled the same before, in this session.
+    """
     runtime, training, budget = experiment.runtime, experiment.training, experiment.budget
-    micro = flops.flops_per_step(experiment).total / ASSUMED_FLOPS / training.grad_accum
-    micro *= SLOWER.get(training.precision, 1.0) * SLOWER.get(experiment.model.architecture, 1.0)
-    micro *= SLOWER.get(runtime.cc_level, 1.0)
-    micro /= min(placed.threads, len(placed.cpus))
+    micro = _micro_s(experiment)
     step = micro * (budget.micro_batches or training.grad_accum)
     engine = specs.of(runtime.engine)
-    start = engine.start_s + engine.compile_s.get(runtime.compile or "", 0.0)
+    start, compiling = engine.start_s, engine.compile_s.get(runtime.compile or "", 0.0)
+    caches = runtime.compile == "inductor" or runtime.jit_state == "warm"
+    start += 0.0 if finds_code and caches else compiling
     if engine.forks and runtime.compile == "eager":
         start = FORKED_S  # most settings leave it so
     if runtime.jit_state != "steady":  # a warm start needs a cold one before it
-        return start * (2 if runtime.jit_state == "warm" else 1) + STEPS_AFTER_FIRST * step
-    warm_up = min(budget.warm_up_steps * step, max(budget.warm_up_s, 2 * step))
-    block = (blocks.steps(experiment, step) + blocks.discarded(step)) * step
-    pairs = budget.samples * (block + REFERENCE_BLOCK_S)
-    return start + step + warm_up + pairs + LOOKS * micro
+        again = runtime.jit_state == "warm" and not finds_code
+        return start * (2 if again else 1) + STEPS_AFTER_FIRST * step
+    first = step if step >= timing.HEAVY_S else 0.0  # one of the two that have to agree
+    most = min(WARM_UP_STEPS, budget.warm_up_steps)
+    warm_up = min(most * step, max(budget.warm_up_s, 2 * step - first))
+    return start + step + warm_up + _blocks_s(experiment, step, reference, fewer) + LOOKS * micro
+
+
+def _blocks_s(
+    experiment: Experiment, step: float, reference: Experiment | None, fewer: bool
+) -> float:
+    """Seconds of all blocks."""
+    own, samples = blocks.side(experiment, step), experiment.budget.samples
+    if fewer and reference is None:
+        return blocks.alone(samples, own) * own.block_s
+    if reference is None:
+        return 2 * samples * own.block_s
+    accum = reference.budget.micro_batches or reference.training.grad_accum
+    beside = blocks.side(reference, _micro_s(reference) * accum)
+    samples = blocks.pairs(samples, own, beside) if fewer else samples
+    return samples * (own.block_s + beside.block_s)
+
+
+def _micro_s(experiment: Experiment) -> float:
+    """Seconds of a micro-batch."""
+    placed = placement.place(experiment)
+    training = experiment.training
+    rate = ASSUMED_WIDE_FLOPS if _has(reading.ROOT, "avx512f") else ASSUMED_FLOPS
+    seconds = flops.flops_per_step(experiment).total / rate / training.grad_accum
+    if training.precision not in ("bf16", "mixed") or not _has(reading.ROOT, *BF16):
+        seconds *= SLOWER.get(training.precision, 1.0)
+    seconds *= SLOWER.get(experiment.model.architecture, 1.0)
+    seconds *= SLOWER.get(experiment.runtime.cc_level, 1.0)
+    return seconds / min(placed.threads, len(placed.cpus))
+
+
+def _has(root: Path, *names: str) -> bool:
+    """Whether the CPU says that it has one of these instructions."""
+    try:
+        flags = cpu.info(root, "flags").split()
+    except reading.Unknown:
+        return False
+    return any(name in flags for name in names)

@@ -161,7 +161,7 @@ class Sweep:
         words = ["--bench", call.pattern(), "--record-samples"]
         number = self.checkpoint.number
         if number > 1:
-            words += ["--append-samples", "--attribute", f"repeat={self.pairs}"]
+            words += ["--append-samples"]
         pairs = self.pairs if number > 1 else None
         session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
         status = asv_call.run(call, asv, session, words, self.progress)

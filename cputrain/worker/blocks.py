@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Literal
 
 from cputrain.experiment import Experiment
@@ -19,6 +20,11 @@ LONG_S = 0.1
 HEAVY_S = 0.3
 """Step time from which no step is discarded: what the first one after a stop loses, one to four
 milliseconds, is about a percent of it, and both sides of a pair lose it."""
+PAIRS_S = 2.0
+"""Seconds for the pairs of a cell in the first pass, about: long blocks are fewer."""
+FEWEST_PAIRS = 2
+FAR = 3.0
+"""Ratio of two warm steps from which a few pairs will do: no noise comes near it."""
 
 
 def steps(experiment: Experiment, step_s: float | None) -> int:
@@ -39,6 +45,47 @@ def steps(experiment: Experiment, step_s: float | None) -> int:
 def discarded(step_s: float | None) -> int:
     """Steps that run before the timed ones, off the clock."""
     return 0 if step_s is None or step_s >= HEAVY_S else 1
+
+
+@dataclass(frozen=True)
+class SideSeconds:
+    """Seconds of one side of a pair.
+
+    Attributes:
+        step_s: of a warm step; None where a first step is timed.
+        block_s: of a block, with what is discarded before it.
+    """
+
+    step_s: float | None
+    block_s: float
+
+
+def side(experiment: Experiment, step_s: float | None) -> SideSeconds:
+    """Of a worker whose warm step takes `step_s`."""
+    in_block = steps(experiment, step_s) + discarded(step_s)
+    return SideSeconds(step_s, in_block * (step_s or 0.0))
+
+
+def pairs(most: int, cell: SideSeconds, reference: SideSeconds) -> int:
+    """How many pairs a first pass takes, by how long steps are once warm.
+
+    It is decided before the first block, so what blocks say has no part in it.
+
+    Args:
+        most: as many as a cell of short steps has.
+        cell, reference: the two sides.
+    """
+    fewest = min(FEWEST_PAIRS, most)
+    if cell.step_s and reference.step_s:
+        ratio = cell.step_s / reference.step_s
+        if max(ratio, 1 / ratio) >= FAR:
+            return fewest
+    return max(fewest, min(most, round(PAIRS_S / (cell.block_s + reference.block_s))))
+
+
+def alone(most: int, cell: SideSeconds) -> int:
+    """How many blocks of a cell that is measured beside nothing, and has no interval."""
+    return max(1, min(most, round(PAIRS_S / cell.block_s)))
 
 
 def order(seed: str, pair: int) -> tuple[Side, Side]:

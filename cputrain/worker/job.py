@@ -50,7 +50,8 @@ class Job(Preparation):
         elif command.beside:
             sample = self.take(steps, blocks.discarded(self.warm_step_s), tries=1)
         else:
-            sample = self.take(steps, discard=0, tries=sampling.MAX_TRIES)
+            long = steps * (self.warm_step_s or 0.0) > sampling.AGAIN_S
+            sample = self.take(steps, discard=0, tries=1 if long else sampling.MAX_TRIES)
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
         gates.finite(self.stepper.losses)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))

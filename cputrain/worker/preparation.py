@@ -151,11 +151,14 @@ class Preparation:
     def warm_up(self) -> tuple[timing.WarmUp, list[Check]]:
         """The first step, then more until their time is steady; then what is in force."""
         with self.phase("first_step_s", "in the first step"):
-            self.stepper.train(1)
+            (first_s,) = timing.timed(lambda: self.stepper.train(1), 1)
         with self.phase("warm_up_s", "warming up"):
             budget = self.experiment.budget
             warm = timing.warm_up(
-                lambda: self.stepper.train(1), budget.warm_up_steps, budget.warm_up_s
+                lambda: self.stepper.train(1),
+                budget.warm_up_steps,
+                budget.warm_up_s,
+                first_s=first_s,
             )
         with self.phase("check_s", "checking what is in force"):
             checks = self.in_force()

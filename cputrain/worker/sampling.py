@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cputrain.worker.stepper import Stepper
 
 MAX_TRIES = 3
+AGAIN_S = 2.0
+"""A sample that takes longer is not repeated: on a shared host the next one is disturbed too."""
 PAUSES_S = (1.0, 4.0)
 """Waits before a sample is repeated, so that a short disturbance is over by then."""
 

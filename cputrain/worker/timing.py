@@ -16,6 +16,8 @@ FEWEST = 2
 """Steps of a warm-up at least, however long they take."""
 LONG_S = 0.3
 """Step time from which two steps that agree will do: neighbours come and go within one."""
+HEAVY_S = 1.0
+"""Step time from which the first step of a worker counts among them."""
 
 
 def is_steady(step_s: list[float]) -> bool:
@@ -66,13 +68,23 @@ def warm_up(
     most_steps: int,
     most_s: float,
     clock: Clock = time.perf_counter_ns,
+    first_s: float | None = None,
 ) -> WarmUp:
-    """Run `step` until steady or `most_steps` or `most_s` are spent; `FEWEST` times at least."""
+    """Run `step` until steady or `most_steps` or `most_s` are spent; `FEWEST` times at least.
+
+    Args:
+        step: an optimizer step.
+        most_steps, most_s: when to give up.
+        clock: nanoseconds.
+        first_s: seconds of the step before. Of `HEAVY_S` or more it is one of those that have to
+            agree: what it allocates is little of it, and a step that compiles agrees with none.
+    """
+    before = [first_s] if first_s is not None and first_s >= HEAVY_S else []
     seconds: list[float] = []
     while len(seconds) < most_steps:
         seconds += timed(step, 1, clock)
-        if is_steady(seconds):
+        if is_steady([*before, *seconds]):
             return WarmUp(seconds, steady=True)
-        if sum(seconds) >= most_s and len(seconds) >= FEWEST:
+        if sum(seconds) >= most_s and len(before) + len(seconds) >= FEWEST:
             break
     return WarmUp(seconds, steady=False)

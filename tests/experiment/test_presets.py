@@ -144,9 +144,11 @@ def test_the_list_is_short_and_complete(capsys):
     assert len(printed.splitlines()) < 4 * len(suites) + 10
 
 
-def test_guesses_grow_with_what_is_run():
+def test_guesses_grow_with_what_is_run(monkeypatch):
+    from cputrain.sweep import durations
     from cputrain.sweep.durations import guess_s
 
+    monkeypatch.setattr(durations, "_has", lambda root, *names: False)
     composed = specs.settle(PRESETS["llm-117m"].experiment)
     assert guess_s(composed.but(micro_batches=None)) > 4 * guess_s(composed)
     usual = specs.settle(Experiment())
@@ -154,3 +156,7 @@ def test_guesses_grow_with_what_is_run():
     inductor = usual.but(compile="inductor", samples=1)
     cold, warm = (guess_s(inductor.but(jit_state=s, steps=1)) for s in ("cold", "warm"))
     assert guess_s(usual) < cold < warm
+    found = guess_s(inductor.but(jit_state="warm", steps=1), finds_code=True)
+    assert guess_s(usual) < found < cold - 20
+    monkeypatch.setattr(durations, "_has", lambda root, *names: True)
+    assert guess_s(usual.but(precision="bf16")) == guess_s(usual)

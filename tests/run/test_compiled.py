@@ -49,6 +49,38 @@ def test_jax_s_steady_steps_use_no_cache(session):
     assert compiled.folder(session, jax.but(jit_state="cold")).stays
 
 
+def test_steady_workers_share_headers_and_a_cold_start_has_none(session):
+    first = compiled.folder(session, STEADY)
+    assert not first.has_code
+    first.open()
+    ((first.path / "tmp").resolve() / "header").touch()
+    other = compiled.folder(session, STEADY.but(n_layer=3))
+    assert other.has_code and not other.is_filled
+    other.open()
+    assert (other.path / "tmp" / "header").exists()
+    assert not compiled.folder(session, COLD.but(n_layer=1)).has_code
+    assert compiled.folder(session, STEADY.but(compile="aot_eager")).headers is None
+
+
+def test_the_headers_of_a_cold_start_are_there_for_steady_workers(session):
+    cold = compiled.folder(session, COLD)
+    cold.open()
+    (cold.path / "tmp").mkdir(parents=True)
+    (cold.path / "tmp" / "header").touch()
+    assert not compiled.folder(session, STEADY.but(n_layer=3)).has_code
+    cold.fill()
+    steady = compiled.folder(session, STEADY.but(n_layer=3))
+    steady.open()
+    assert (steady.path / "tmp" / "header").exists()
+
+
+def test_code_of_gxx_runs_on_any_openmp(session):
+    first, other = STEADY, STEADY.but(omp_runtime="libiomp5")
+    assert compiled.folder(session, first).path == compiled.folder(session, other).path
+    clang = compiled.folder(session, other.but(cxx="clang++"))
+    assert clang.path != compiled.folder(session, other).path
+
+
 def test_a_cold_start_never_finds_any(session):
     (compiled.folder(session, STEADY).path / "fxgraph").mkdir(parents=True)
     assert compiled.folder(session, COLD) == compiled.Folder()

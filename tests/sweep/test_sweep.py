@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from cputrain.machine import lock
@@ -174,7 +175,8 @@ def test_a_benchmark_process_that_is_killed_is_a_failed_cell(trial):
     while not any(has_words(pid, b"cputrain.worker.parent") for pid in trial.processes()):
         assert process.poll() is None and time.monotonic() < end, process.stdout.read()
         time.sleep(0.05)
-    (leader,) = [pid for pid in trial.processes() if has_words(pid, b"benchmark.py\0run\0")]
+    asv = [pid for pid in trial.processes() if has_words(pid, b"benchmark.py\0run_server\0")]
+    (leader,) = [pid for pid in asv if psutil.Process(pid).ppid() in asv]
     os.kill(leader, signal.SIGKILL)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 1, out

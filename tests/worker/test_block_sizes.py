@@ -28,6 +28,28 @@ def test_steps_that_an_experiment_asks_for_are_taken(step_s):
     assert blocks.steps(settled(steps=7), step_s) == 7
 
 
+@pytest.mark.parametrize(
+    ("step_s", "beside", "pairs"),
+    [
+        (0.03, 0.03, 4),
+        (0.03, 0.1, 2),  # no noise comes near a factor of 3
+        (0.1, 0.03, 2),
+        (0.3, 0.3, 3),
+        (0.5, 0.4, 2),
+        (20.0, 18.0, 2),
+    ],
+)
+def test_long_steps_and_those_far_apart_have_fewer_pairs(step_s, beside, pairs):
+    sides = [blocks.side(settled(), seconds) for seconds in (step_s, beside)]
+    assert blocks.pairs(4, *sides) == pairs
+    assert blocks.pairs(1, *sides) == 1
+
+
+def test_what_is_beside_nothing_has_fewer_blocks_where_steps_are_long():
+    sides = [blocks.side(settled(steps=1), step_s) for step_s in (0.4, 1.2, 5.0)]
+    assert [blocks.alone(2, side) for side in sides] == [2, 2, 1]
+
+
 def test_the_first_step_after_a_stop_is_discarded_where_it_is_worth_it():
     assert [blocks.discarded(s) for s in (0.001, 0.2, 0.3, 20.0, None)] == [1, 1, 0, 0, 0]
 

@@ -67,6 +67,21 @@ def test_of_long_steps_two_that_agree_will_do():
     assert warm.steady and clock.steps == 3
 
 
+@pytest.mark.parametrize(
+    ("first", "step", "steady", "steps"),
+    [
+        (5.0, 5.1, True, 1),  # what it allocates is little of it
+        (5.0, 4.0, False, 1),  # one more of three seconds would not be worth it
+        (1.5, 1.0, True, 2),
+        (0.6, 0.6, True, 2),  # of shorter ones the first step does not count
+    ],
+)
+def test_a_first_step_of_a_second_or_more_is_one_of_those_that_agree(first, step, steady, steps):
+    clock = FakeClock([step] * 9)
+    warm = timing.warm_up(clock.step, 30, most_s=3, first_s=first, clock=clock)
+    assert (warm.steady, clock.steps) == (steady, steps)
+
+
 @pytest.mark.parametrize("change", [1.06, 0.94])
 def test_a_drift_above_the_tolerance_is_not_steady(change):
     assert not timing.is_steady([0.1] * 3 + [change / 10] * 3)

@@ -64,6 +64,17 @@ def _as(tree: Any, like: Any) -> Any:
     return jax.tree.map(lambda x, old: x.astype(old.dtype), tree, like)
 
 
+def first_moment_share(training: Training) -> float | None:
+    """What of the gradients the first update has as its first moment; None without moments."""
+    return {"adamw": 1 - training.beta1, "lion": 1 - training.beta2}.get(training.optimizer)
+
+
+def first_moment(state: State) -> Parameters:
+    """The running mean of the gradients, by name of the weights."""
+    moment: Parameters = optax.tree.get(state, "mu")
+    return moment
+
+
 def counters(state: State) -> list[Array]:
     """The optimizer's own counters of its updates."""
     return [x for x in jax.tree.leaves(state) if jnp.issubdtype(x.dtype, jnp.integer)]

@@ -34,7 +34,7 @@ class JaxSpec(Spec):
         "matmul_backend": ("default",),
     }
     start_s = 3.0
-    compile_s = {"xla": 3.0}
+    compile_s = {"xla": 2.0}
     framework_bytes = 300_000_000
     compiler_bytes = {"xla": 100_000_000}
     # jax.nn.dot_product_attention is products, mask and softmax one by one on a CPU, and XLA makes

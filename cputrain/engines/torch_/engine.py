@@ -142,9 +142,8 @@ class TorchEngine(Accumulating):
 
         ops: how often each operator of interest ran. optimizer_kernel: the one that ran; None
         without an optimizer. checkpointed: the blocks were computed again. precision: rows of
-        name, asked, found, right. moe_load: share of each expert, by block, where there are
-        experts. See `by_library.look` where the library of products is asked for, and
-        `Compilation.evidence` for the rest.
+        name, asked, found, right. moe_load: share of each expert, by block, if there are any. See
+        `by_library.look` where a library is asked for, and `Compilation.evidence` for the rest.
         """
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
@@ -156,7 +155,8 @@ class TorchEngine(Accumulating):
                 if self._optimizer is not None:
                     optimizers.step_one_tensor(self._optimizer)
             arrays = (batch.inputs, batch.relations)
-            inputs = [torch.from_numpy(array) for array in arrays if array is not None]
+            # One sequence tells as well as a batch how far a pass is from fp32's.
+            inputs = [torch.from_numpy(x[:1]) for x in arrays if x is not None]
             load = expert_load(module.h)  # of the pass that trains: the proof's has no noise
             proof = self._proof(passes, *inputs)
             multiplied = {}

@@ -128,6 +128,24 @@ def test_weights_and_state_are_written_where_they_stood(batch_of):
     assert places() == before
 
 
+@pytest.mark.parametrize(
+    "changes", [{}, {"optimizer": "lion"}, {"grad_accum": 2}, {"precision": "bf16"}]
+)
+def test_the_step_s_own_program_tells_gradients_and_loss_and_trains_nothing(changes, batch_of):
+    experiment = SMALL.but(**changes)
+    mine, twin, batch = build(experiment), build(experiment), batch_of(experiment)
+    mine.train_step(*[batch] * experiment.training.grad_accum)
+    before = mine.weights()
+    twin.load_weights(before)
+    found, expected = mine.gradients(batch), twin.gradients(batch)
+    assert mine.loss(batch) == pytest.approx(twin.loss(batch), rel=1e-3)
+    assert "accumulate" not in mine.compiled and "step" not in twin.compiled
+    for name, gradient in expected.items():
+        assert np.abs(found[name] - gradient).max() <= 0.02 * np.abs(gradient).max() + 1e-9
+        assert np.array_equal(mine.weights()[name], before[name])
+    assert mine.steps_done == 1
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_an_activation_is_numpys(name):
     x = np.linspace(-6, 6, 997, dtype=np.float32)
