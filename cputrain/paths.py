@@ -24,6 +24,9 @@ STATE = ROOT / ".asv"
 
 MODES = ("full", "quick")
 
+ENGINES = {"full": "engines.csv", "quick": "engines-quick.csv"}
+"""Table of a run of engines side by side, below result/<machine>/, by kind of run."""
+
 
 def cell_name(values: Sequence[object]) -> str:
     """A cell's folder and label: its values joined by "-", odd characters made "_"."""
