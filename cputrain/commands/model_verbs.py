@@ -68,4 +68,7 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
     predict.add_argument(
         "--grid", metavar="FIELDS", help='a table of all combinations: "n_layer=4,8 n_embd=256,512"'
     )
+    predict.add_argument(
+        "--machine", metavar="NAME", help="one with records here (default: this one)"
+    )
     model_flags.add(predict)

@@ -31,7 +31,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError(
             "--grid is a table of hours: add --tokens, such as --tokens 100M, or --steps"
         )
-    costs = known_costs.of(paths.ROOT, registry.name_here().name)
+    costs = known_costs.of(paths.ROOT, _machine(args.machine))
     if wanted is None:
         for line in _lines(experiment, args, costs):
             print(one_line(line))
@@ -39,6 +39,21 @@ def main(args: argparse.Namespace) -> int:
     for line in report.table(list(wanted), _rows(experiment, args, costs, wanted)):
         print(line)
     return 0
+
+
+def _machine(name: str | None) -> str:
+    """The one that was asked for, else this one.
+
+    Raises:
+        UsageError: no results of such a machine.
+    """
+    if name is None:
+        return registry.name_here().name
+    there = sorted(path.name for path in paths.OUTPUT.glob("*"))
+    if name not in there:
+        known = ", ".join(there) or "none"
+        raise UsageError(f"no records of a machine {name!r}; there are: {known}")
+    return name
 
 
 def _lines(experiment: Experiment, args: argparse.Namespace, costs: Costs | None) -> list[str]:

@@ -50,7 +50,7 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
             continue
         peaks = [one for one in held if one.experiment.runtime.engine == name]
         engines[name] = EngineCosts(
-            _time(its, seconds, rates, name),
+            of_time(its, seconds, rates, name),
             _memory(peaks, name) if len(peaks) >= errors.FEWEST else None,
             seconds,
             scope.ranges([*(one.experiment for one in fits), scope.plain(name)]),
@@ -70,7 +70,14 @@ def _rates(facts: MachineFacts) -> Rates | None:
     return None if threads is None else Rates(peaks[threads], facts.bandwidth[threads])
 
 
-def _time(its: Sequence[Observation], seconds: float, rates: Rates, engine: str) -> Learned:
+def of_time(its: Sequence[Observation], seconds: float, rates: Rates, engine: str) -> Learned:
+    """What an engine's cells tell of the time of a step.
+
+    Args:
+        its: its cells; those that fit are at least one.
+        seconds: of a step of its default experiment.
+    """
+
     def row(experiment: Experiment) -> list[float]:
         return list(terms(experiment, rates).values())
 
