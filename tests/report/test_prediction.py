@@ -60,5 +60,5 @@ def test_tables_have_every_term_and_the_errors_of_left_out_levels(machine):
     assert len(rows) == len(machine.engines["torch"].time.coefficients)
     (errors,) = cost_table.errors(machine)
     assert len(errors) == len(cost_table.ERRORS_HEAD)
-    assert errors[:3] == ("step time", "torch", "20")
+    assert errors[:3] == ("step time", "torch", "21")
     assert all(text.endswith("%") for text in errors[3:])
