@@ -25,6 +25,9 @@ STATE = ROOT / ".asv"
 MODES = ("full", "quick")
 _ODD = re.compile(r"[^A-Za-z0-9._+-]")
 
+ENGINES = {"full": "engines.csv", "quick": "engines-quick.csv"}
+"""Table of a run of engines side by side, below result/<machine>/, by kind of run."""
+
 
 def cell_name(values: Sequence[object]) -> str:
     """A cell's folder and label: its values joined by "-", odd characters made "_"."""

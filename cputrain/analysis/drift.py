@@ -1,23 +1,16 @@
-"""How a machine's speed changes with time: the default experiment's step, at many moments.
+"""How a machine's speed changes with time, as the default experiment's step at many moments tells.
 
-Each cell beside the default experiment leaves a moment: the median step of the reference's blocks
-beside it. So every run of a sweep is a record of the machine's speed over its minutes.
+`analysis.moments` has them from the cells of a machine.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
-from cputrain.analysis import identical
-from cputrain.analysis.ends import CellRow
-from cputrain.analysis.unchanged import Setting, settings
-from cputrain.record.worker import WorkerRecord
+from scipy import special
 
 MINUTE_S = 60.0
 FEWEST = 5
@@ -25,32 +18,6 @@ FEWEST = 5
 
 Moments = Sequence[tuple[float, float]]
 """Seconds since the epoch, ascending, and seconds of a step."""
-
-
-def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
-    """By session, how fast the machine was: cells beside the default experiment, each worker once.
-
-    Args:
-        cells: of one machine.
-    """
-    workers = identical.distinct(
-        setting.cell for setting in settings(cells) if _is_of_default(setting)
-    )
-    by_session: dict[str, list[tuple[float, float]]] = {}
-    for worker in workers:
-        if worker.pairs:
-            started = datetime.datetime.fromisoformat(worker.started).timestamp()
-            by_session.setdefault(worker.session, []).append((started, _reference_s(worker)))
-    return {session: sorted(points) for session, points in sorted(by_session.items())}
-
-
-def _is_of_default(setting: Setting) -> bool:
-    same_engine = identical.engine(setting.cell) == identical.engine(setting.base)
-    return setting.is_of_default and same_engine
-
-
-def _reference_s(worker: WorkerRecord) -> float:
-    return statistics.median(pair.reference.median_s for pair in worker.pairs)
 
 
 @dataclass(frozen=True)
@@ -76,7 +43,7 @@ class Drift:
 
         Student's t with `degrees`, of the logarithm: log_mean ± t sd sqrt(1 + 1 / n).
         """
-        t = float(stats.t.ppf(0.5 + level / 2, self.degrees))
+        t = float(special.stdtrit(self.degrees, 0.5 + level / 2))
         half = t * self.log_sd * math.sqrt(1 + 1 / (self.degrees + 1))
         return math.exp(self.log_mean - half), math.exp(self.log_mean + half)
 

@@ -66,7 +66,7 @@ def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Proj
     """The projection of a record whose worker is ok.
 
     Args:
-        by_session: `drift.moments` of the same machine.
+        by_session: `analysis.moments` of the same machine.
     """
     samples = record.worker.samples
     step_s = [s for sample in samples for s in sample.step_s]

@@ -54,3 +54,15 @@ def time(text: str) -> datetime.time:
         return datetime.datetime.strptime(text, "%H:%M").time()
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time of day such as 18:00") from None
+
+
+TOKENS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+
+
+def tokens(text: str) -> int:
+    """A number of tokens: "100M", "2.5B", "65536"."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMBT]?)", text.upper())
+    count = float(match[1]) * TOKENS[match[2]] if match else 0.0
+    if not 1 <= count <= 10**15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tokens such as 100M")
+    return round(count)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, model_flags
+from cputrain.commands import arguments, flags, model_verbs
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -23,10 +23,6 @@ first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
 asv show, asv publish, asv preview.
 Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by Ctrl-C.
 """
-
-PROJECT_USAGE = (
-    "bench.py project --steps N [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
-)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,9 +52,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="fresh workers for a cell at most (default: as many as the time allows)",
     )
-    _add_budget(run, "19, quick 1.4")
-    _add_fresh(run, "a stopped run")
-    _add_offline(run)
+    flags.budget(run, "19, quick 1.4")
+    flags.fresh(run, "a stopped run")
+    flags.offline(run)
     run.add_argument(
         "--model-cap",
         type=arguments.positive,
@@ -117,24 +113,20 @@ def _parser() -> argparse.ArgumentParser:
     engines.add_argument(
         "--inductor", action="store_true", help="also torch.compile, half a minute a worker"
     )
-    _add_offline(engines)
+    flags.offline(engines)
     parts = verbs.add_parser("parts", help="where the time of a step goes, engine by engine")
     parts.add_argument(
         "--engine", metavar="NAME", action="append", default=[], help="only this; may be repeated"
     )
-    _add_offline(parts)
+    flags.offline(parts)
     claims = verbs.add_parser(
         "claims", help="what others claimed about training on CPUs, put to the test: 25 verdicts"
     )
     claims.add_argument("ids", nargs="*", metavar="ID", help="C1 to C25 (default: all)")
-    _add_budget(claims, "20")
-    _add_fresh(claims, "earlier pairs")
-    _add_offline(claims)
-    _add_project(
-        verbs.add_parser(
-            "project", help="how long a run of a model of your own takes", usage=PROJECT_USAGE
-        )
-    )
+    flags.budget(claims, "20")
+    flags.fresh(claims, "earlier pairs")
+    flags.offline(claims)
+    model_verbs.add(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
@@ -144,58 +136,6 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--strict", action="store_true", help="do not run again what failed once")
     test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     return parser
-
-
-def _add_project(project: argparse.ArgumentParser) -> None:
-    project.add_argument(
-        "--steps", type=arguments.steps, metavar="N", required=True, help="of the whole run"
-    )
-    project.add_argument(
-        "--resume-from",
-        type=arguments.steps,
-        metavar="N",
-        default=0,
-        help="steps that are done already",
-    )
-    project.add_argument(
-        "--start", type=arguments.time, metavar="HH:MM", help="when it starts (default: now)"
-    )
-    project.add_argument(
-        "--minutes",
-        type=arguments.positive,
-        metavar="N",
-        default=1.0,
-        help="of real steps to measure (default 1)",
-    )
-    project.add_argument(
-        "--watts", type=arguments.positive, metavar="N", help="what the machine draws, if you know"
-    )
-    project.add_argument(
-        "--price", type=arguments.positive, metavar="N", help="of a kilowatt-hour, in any currency"
-    )
-    _add_offline(project)
-    model_flags.add(project)
-
-
-def _add_offline(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--offline", action="store_true", help="never touch the network, neither hub nor index"
-    )
-
-
-def _add_budget(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--budget",
-        type=arguments.positive,
-        metavar="MINUTES",
-        help=f"time for all passes (default {default}); the next run goes on from there",
-    )
-
-
-def _add_fresh(parser: argparse.ArgumentParser, earlier: str) -> None:
-    parser.add_argument(
-        "--fresh", action="store_true", help=f"start over instead of going on with {earlier}"
-    )
 
 
 def _options(parser: argparse.ArgumentParser) -> str:

@@ -7,7 +7,7 @@ room knows no engine by itself. Standard library only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from cputrain.experiment import Experiment
 
@@ -25,6 +25,8 @@ class OnPaper:
         turns_factors: whether bf16 factors that are turned before a product become fp32.
         adds_in_products: whether a layer's product adds to the residual stream by itself.
         has_buffers: whether masks and tables of positions are kept as arrays.
+        allocates: what it asks the allocator for in every step: each array by itself, the memory
+            of a whole program at once, or nothing.
     """
 
     framework_bytes: ClassVar[int]
@@ -35,6 +37,7 @@ class OnPaper:
     turns_factors: ClassVar[bool] = False
     adds_in_products: ClassVar[bool] = False
     has_buffers: ClassVar[bool] = True
+    allocates: ClassVar[Literal["arrays", "programs", "nothing"]] = "arrays"
 
     def pairs(self, length: int) -> int | None:
         """(query, key) pairs that a head computes of `length` tokens; None: as the others do."""

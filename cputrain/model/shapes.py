@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from cputrain.experiment import Experiment
@@ -65,8 +66,12 @@ def _lora(shapes: Shapes) -> Shapes:
     return adapters
 
 
+@functools.lru_cache(maxsize=64)
 def trained(experiment: Experiment) -> tuple[str, ...]:
-    """Names of the tensors that training changes: all, or what fine-tuning leaves free."""
+    """Names of the tensors that training changes: all, or what fine-tuning leaves free.
+
+    Kept of some experiments: it is asked for each weight of many blocks.
+    """
     shapes, how = weight_shapes(experiment), experiment.training.fine_tuning
     if how == "head":
         return ("head.weight",)

@@ -14,7 +14,7 @@ from cputrain.record import files
 from cputrain.report import readme
 from cputrain.report.example import FILE, FOLDER, Example
 from cputrain.report.export import export
-from cputrain.results import anonymous, engines, packed, records, stored
+from cputrain.results import anonymous, packed, records, stored
 from cputrain.results.anonymous import Anonymous
 from cputrain.results.problem import Problem
 from cputrain.wording import counted
@@ -25,7 +25,7 @@ FILES = (
     "result/asv/benchmarks.json",
     "result/asv/{machine}/*.json",
     "result/{machine}/machine.json",
-    *(f"result/{{machine}}/{name}" for name in engines.FILES.values()),
+    *(f"result/{{machine}}/{name}" for name in paths.ENGINES.values()),
 )
 """What no record has and the pages need; quick runs of asv are left out."""
 

@@ -18,7 +18,17 @@ from cputrain.analysis import by_engine
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_made
-from cputrain.report import charts, claims, drawn, parts, templates, trust, words
+from cputrain.report import (
+    charts,
+    claims,
+    cost_plot,
+    cost_table,
+    drawn,
+    parts,
+    templates,
+    trust,
+    words,
+)
 from cputrain.report.charts import Scale
 from cputrain.report.drawn import HIGH, WIDE
 from cputrain.report.machine_page import MachinePage
@@ -40,6 +50,8 @@ SAID = {
     "same": SAME_WITHIN,
     "parts": parts,
     "claims": claims,
+    "costs": cost_table,
+    "cost_plot": cost_plot,
 }
 """What the template calls."""
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cputrain import paths
-from cputrain.results import engines
 
 PACKAGES = ("asv", "jinja2", "markupsafe", "msgspec", "numpy", "polars")
 """Libraries that reckon, or write, what stands in the pages."""
@@ -63,7 +62,7 @@ def code(package: Path) -> str:
 def _files(root: Path, machine: str) -> Iterator[tuple[str, Stamp | None]]:
     """Every file that is read for a machine, and some more: its path, and what it is known by."""
     result = root / "result"
-    own = [result / machine / name for name in ("machine.json", *engines.FILES.values())]
+    own = [result / machine / name for name in ("machine.json", *paths.ENGINES.values())]
     asvs = [result / paths.asv_results(mode).name / machine for mode in paths.MODES]
     for path in (*own, *(folder / "machine.json" for folder in asvs)):
         yield str(path.relative_to(root)), stamp(path)

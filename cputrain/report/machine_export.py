@@ -9,7 +9,7 @@ from pathlib import Path
 from cputrain.analysis import noise_lines
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
-from cputrain.report import claims, first_screen, forest, html, inputs, kept, parts, plots
+from cputrain.report import claims, costs, first_screen, forest, html, inputs, kept, parts, plots
 from cputrain.report import page as pages
 from cputrain.report.kept import Kept, Line
 from cputrain.report.machine_page import MachinePage
@@ -103,6 +103,7 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
     beside, unread = engines.read(root / "result", name)
     parts_of_steps, lost = parts.read(root, name)
     judged = judge.judge(root, name)
+    known = costs.learned(root, list(zip(cells, analysis.rows, strict=True)), machine)
     page = MachinePage(
         machine,
         analysis.rows,
@@ -113,6 +114,7 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
         engines=beside,
         parts=parts_of_steps,
         claims=judged.verdicts if judged.cells else [],
+        costs=known if known and known.engines else None,
     )
     return page, [*problems, *broken, *low, *unread, *lost, *judged.problems]
 

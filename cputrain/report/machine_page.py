@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cputrain.analysis import ranking
 from cputrain.analysis.claims.judge import ClaimVerdict
+from cputrain.analysis.cost.costs import Costs
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
 from cputrain.experiment import Experiment
@@ -42,6 +43,7 @@ class MachinePage:
         engines: rows of `results.engines`; empty where they did not run side by side.
         parts: rows of `analysis.step_parts`; empty where no step was watched.
         claims: verdicts; empty where nothing was measured for any.
+        costs: what steps cost by their parts; None where too few cells tell that.
     """
 
     machine: MachineFacts
@@ -53,6 +55,7 @@ class MachinePage:
     engines: Sequence[Row] = ()
     parts: Sequence[Row] = ()
     claims: Sequence[ClaimVerdict] = ()
+    costs: Costs | None = None
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import drift, identical
+from cputrain.analysis import identical, moments
 from cputrain.analysis.ends import CellRow
 
 
@@ -64,12 +64,12 @@ def identical_ratios(cells: Sequence[CellRow]) -> dict[str, list[float]]:
 def newest_drift(cells: Sequence[CellRow]) -> list[tuple[float, float]]:
     """How fast the machine was through the newest session: minutes since its start, step seconds.
 
-    See `analysis.drift.moments`.
+    See `analysis.moments`.
     """
-    by_session = drift.moments(cells)
+    by_session = moments.moments(cells)
     if not by_session:
         return []
-    points = max(by_session.values(), key=lambda moments: moments[-1])
+    points = max(by_session.values(), key=lambda points: points[-1])
     return [((at - points[0][0]) / 60, step_s) for at, step_s in points]
 
 

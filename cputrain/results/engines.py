@@ -10,15 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
+from cputrain import paths
 from cputrain.atomic import write_bytes
 from cputrain.record import files
 from cputrain.record.part import Status
 from cputrain.results import columns, tables
 from cputrain.results.columns import Row
 from cputrain.results.records import RESERVED, Problem, folders
-
-FILES = {"full": "engines.csv", "quick": "engines-quick.csv"}
-"""Its name below result/<machine>/, by kind of run."""
 
 RATIO = ("over_torch", "over_torch_low", "over_torch_high")
 
@@ -59,7 +57,7 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 def read(result: Path, machine: str) -> tuple[list[Row], list[Problem]]:
     """The rows of a machine's last full run, else of its last quick one; none without either."""
     problems: list[Problem] = []
-    for name in FILES.values():
+    for name in paths.ENGINES.values():
         path = result / machine / name
         if os.path.lexists(path):
             rows = read_file(path)
@@ -75,7 +73,7 @@ def machines(result: Path) -> list[str]:
         machine
         for machine in folders(result)
         if machine not in RESERVED
-        and any(os.path.lexists(result / machine / name) for name in FILES.values())
+        and any(os.path.lexists(result / machine / name) for name in paths.ENGINES.values())
     ]
 
 

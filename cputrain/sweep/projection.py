@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cputrain import paths
-from cputrain.analysis import drift, effects
+from cputrain.analysis import effects, moments
 from cputrain.analysis.projection import project
 from cputrain.engines import specs
 from cputrain.errors import RunError, UsageError
@@ -101,7 +101,7 @@ class Project:
         machine, worker = self.session.machine, self.record.worker
         cells, _ = rows.read(paths.ROOT, machine)
         analysis = effects.analyse(cells, {})
-        known = project(self.record, drift.moments(list(zip(cells, analysis.rows, strict=True))))
+        known = project(self.record, moments.moments(list(zip(cells, analysis.rows, strict=True))))
         start = self.asked.start or datetime.datetime.now()
         tokens = self.asked.experiment.training.tokens_per_step
         for line in report.lines(known, tokens, start, self.asked.figures):

@@ -82,5 +82,5 @@ def test_the_newest_session_is_so_by_its_time_and_not_by_its_name(monkeypatch):
     """Sessions of plain asv are called asv-..., which comes after any date."""
     early, late = [(0.0, 0.05), (60.0, 0.05)], [(3600.0, 0.04), (3660.0, 0.04)]
     known = {"20261122T180000-1": late, "asv-1-2": early}
-    monkeypatch.setattr(trust.drift, "moments", lambda cells: known)
+    monkeypatch.setattr(trust.moments, "moments", lambda cells: known)
     assert trust.newest_drift([]) == [(0.0, 0.04), (1.0, 0.04)]

@@ -7,6 +7,7 @@ import pytest
 from made_engines import run
 from rich.console import Console
 
+from cputrain import paths
 from cputrain.analysis.side_by_side import ratios
 from cputrain.report import engines as shown
 from cputrain.report.export import export
@@ -24,7 +25,7 @@ PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 def write(root, machine="here", mode="full", **others):
     """A table as the verb writes it; its path and rows."""
     rows = ratios.analyse(run({**RATIOS, **others}, machine=machine, mode=mode), PEAKS)
-    path = root / "result" / machine / engines.FILES[mode]
+    path = root / "result" / machine / paths.ENGINES[mode]
     engines.write(path, rows)
     return path, rows
 

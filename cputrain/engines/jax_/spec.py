@@ -42,6 +42,7 @@ class JaxSpec(Spec):
     kept_per_pair = 2
     used_per_pair = 6
     turns_factors = True
+    allocates = "programs"
     dispatching = 1  # XLA's, which computes in turns
     knobs = together_with(OmpRuntime(), JaxThreads(), JaxCache(), Xla(), Instructions())
 

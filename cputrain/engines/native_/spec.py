@@ -42,6 +42,7 @@ class NativeSpec(Spec):
     start_s = 2.0
     framework_bytes = 75_000_000
     has_buffers = False
+    allocates = "nothing"
     adds_in_products = True
     knobs = together_with(
         *(NativeOmpRuntime(), OmpSchedule(), NativeMatmul(), NativeCompiler(), NativeInstructions())

@@ -63,6 +63,6 @@ def write(machine: str, mode: str, cells: Sequence[CellResult]) -> Written:
     folder = paths.RESULT / machine
     peaks, low = machines.believable(facts.peaks, cells, folder / "machine.json")
     rows = ratios.analyse(cells, peaks)
-    path = folder / engines.FILES[mode]
+    path = folder / paths.ENGINES[mode]
     engines.write(path, rows)
     return Written(path, rows, [*problems, *low])

@@ -1,0 +1,103 @@
+"""Coefficients of a sum of terms, from measured ratios: relative errors, none of them negative.
+
+Of an observation i with terms x_i, terms b_i of its reference (or none, where it is absolute) and
+a measured ratio r_i:
+
+    residual_i = (ln(x_i c) - ln(b_i c) - ln r_i) / sd_i
+
+The sum of their soft-L1 losses (so that a cell that something else held up pulls little) is least,
+with each c_k = least_k + exp(t_k): no coefficient is negative, or faster than the measured peak.
+What the cells do not tell stays near what is expected: (t_k - ln(prior_k - least_k)) / SPREAD is a
+residual too, the ridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import least_squares
+
+SPREAD = 1.0
+"""Natural logarithms that a coefficient may lie off what is expected, as one standard deviation."""
+FLOOR = 0.05
+"""Standard deviation of a logarithm that no sum of terms explains, beside what pairs tell."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Observations as arrays.
+
+    Attributes:
+        terms: [observations, terms].
+        reference: the same of what each was measured beside; None where all are absolute.
+        logs: logarithms of what was measured.
+        sds: their standard deviations.
+    """
+
+    terms: Array
+    reference: Array | None
+    logs: Array
+    sds: Array
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Rows:
+        """Some of them; `kept` is a mask."""
+        reference = None if self.reference is None else self.reference[kept]
+        return Rows(self.terms[kept], reference, self.logs[kept], self.sds[kept])
+
+    def errors(self, coefficients: Array) -> Array:
+        """Logarithm of predicted over measured, of each."""
+        return self.predicted(coefficients) - self.logs
+
+    def predicted(self, coefficients: Array) -> Array:
+        """Logarithms of what is predicted."""
+        own: Array = np.log(self.terms @ coefficients)
+        if self.reference is not None:
+            own = own - np.log(self.reference @ coefficients)
+        return own
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What fixes the scale, which ratios leave open: the reference's terms and its seconds."""
+
+    terms: Array
+    seconds: float
+    sd: float = 0.02
+
+
+def fit(rows: Rows, prior: Sequence[float], least: Sequence[float], anchor: Anchor | None) -> Array:
+    """The coefficients.
+
+    Args:
+        rows: at least one.
+        prior, least: of each term; prior above least.
+        anchor: None where observations are absolute.
+    """
+    low = np.asarray(least)
+    middle = np.log(np.asarray(prior) - low)
+    weights = 1 / np.hypot(rows.sds, FLOOR)
+
+    def residuals(t: Array) -> Array:
+        c = low + np.exp(t)
+        parts = [weights * rows.errors(c), (t - middle) / SPREAD]
+        if anchor is not None:
+            parts.append((np.log(anchor.terms @ c) - np.log([anchor.seconds])) / anchor.sd)
+        return np.concatenate(parts)
+
+    def slopes(t: Array) -> Array:
+        c, by_t = low + np.exp(t), np.exp(t)
+        own = rows.terms / (rows.terms @ c)[:, None]
+        if rows.reference is not None:
+            own = own - rows.reference / (rows.reference @ c)[:, None]
+        parts = [weights[:, None] * own * by_t, np.eye(len(t)) / SPREAD]
+        if anchor is not None:
+            parts.append((anchor.terms / (anchor.terms @ c) * by_t / anchor.sd)[None, :])
+        return np.concatenate(parts)
+
+    found: Array = least_squares(residuals, middle, jac=slopes, loss="soft_l1").x
+    return low + np.exp(found)

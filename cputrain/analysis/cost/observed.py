@@ -1,0 +1,158 @@
+"""What was measured of whole steps: ratios to the reference beside them, and memory."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.cost import scope
+from cputrain.analysis.drift import Moments
+from cputrain.analysis.ends import CellRow
+from cputrain.engines import specs
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.model.flops import flops_per_step
+from cputrain.record.worker import WorkerRecord
+from cputrain.results.rows import CellResult
+
+Z_99 = 2.576
+"""Standard deviations to an end of a 99 % interval."""
+UNTOLD_SD = 0.1
+"""Of a logarithm whose interval is not known."""
+NEAR_S = 900.0
+"""A cell that ran alone is compared with the reference's moments so near to it."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A cell's time over its reference's.
+
+    Attributes:
+        name: suite/cell.
+        experiment, reference: settled.
+        log_ratio: natural logarithm; sd: its standard deviation.
+        fits: whether coefficients may be learned from it; a published run never is.
+    """
+
+    name: str
+    experiment: Experiment
+    reference: Experiment
+    log_ratio: float
+    sd: float
+    fits: bool = True
+
+
+@dataclass(frozen=True)
+class Held:
+    """Bytes that a cell's worker held at its peak."""
+
+    name: str
+    experiment: Experiment
+    peak_bytes: int
+
+
+def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Observation]:
+    """Of cells whose cost there are formulas for, each worker once.
+
+    A cell that repeats its reference's work, or only reads other data, tells no cost and is left
+    out. A cell without a reference is set against the default experiment's moments around it.
+
+    Args:
+        cells: of one machine.
+        moments: `analysis.moments` of them.
+    """
+    by_name = {cell.name: cell for cell, _ in cells}
+    found = []
+    for cell, row in cells:
+        own = _usable(cell)
+        if own is None:
+            continue
+        if cell.key.baseline is None:
+            alone = _beside_moments(cell, own, moments)
+            if alone is not None:
+                found.append(alone)
+            continue
+        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
+        reference = None if base is None else _usable(base, same_as=True)
+        effect = row["effect"]
+        if reference is None or not effect or not _differ(own, reference):
+            continue
+        ends = row["effect_low"], row["effect_high"]
+        sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
+        found.append(Observation(cell.name, own, reference, math.log(effect), sd))
+    return found
+
+
+def held(cells: Sequence[CellRow]) -> list[Held]:
+    """The memory of cells that there are formulas for, each worker once."""
+    return [
+        Held(cell.name, own, row["peak_rss_bytes"])
+        for cell, row in cells
+        if row["peak_rss_bytes"] and (own := _usable(cell)) is not None
+    ]
+
+
+def reference_s(cells: Sequence[CellRow], engine: str) -> float | None:
+    """Seconds of a step of the engine's default experiment: the newest session's median."""
+    usual = scope.plain(engine).identity
+    by_name = {cell.name: cell for cell, _ in cells}
+    workers = [
+        worker
+        for cell, _ in cells
+        if (base := by_name.get(f"{cell.suite}/{cell.key.baseline}")) is not None
+        and base.workers
+        and base.workers[-1].identity == usual
+        for worker in cell.workers
+        if worker.pairs
+    ]
+    if not workers:
+        return None
+    newest = max(workers, key=lambda worker: worker.started).session
+    return statistics.median(_seconds(w) for w in workers if w.session == newest)
+
+
+def _seconds(worker: WorkerRecord) -> float:
+    return statistics.median(pair.reference.median_s for pair in worker.pairs)
+
+
+def _usable(cell: CellResult, same_as: bool = False) -> Experiment | None:
+    """A cell's experiment, where it has a number of its own and there are formulas for it."""
+    if not cell.ok or not cell.workers or (cell.same_as and not same_as):
+        return None
+    try:
+        experiment = Experiment.from_json(cell.workers[-1].experiment)
+        return None if scope.no_formula(experiment) else experiment
+    except (ExperimentError, ValueError):  # of another version
+        return None
+
+
+def _differ(one: Experiment, other: Experiment) -> bool:
+    """Whether what they do differs in more than the data."""
+    return one.model != other.model or any(
+        of(one) != of(other)
+        for of in (
+            flops_per_step,
+            lambda e: (e.training.grad_accum, e.training.optimizer, e.training.objective),
+        )
+    )
+
+
+def _beside_moments(
+    cell: CellResult, own: Experiment, by_session: Mapping[str, Moments]
+) -> Observation | None:
+    usual = specs.settle(Experiment())  # whose moments these are
+    if own.runtime.engine != usual.runtime.engine or not cell.step_s:
+        return None
+    at = datetime.datetime.fromisoformat(cell.workers[-1].started).timestamp()
+    near = sorted(_near(by_session, at))[:3]
+    if not near:
+        return None
+    ratio = math.log(cell.step_s / statistics.median(s for _, s in near))
+    return Observation(cell.name, own, usual, ratio, UNTOLD_SD, fits=False)
+
+
+def _near(by_session: Mapping[str, Moments], at: float) -> Iterator[tuple[float, float]]:
+    for points in by_session.values():
+        yield from ((abs(when - at), s) for when, s in points if abs(when - at) <= NEAR_S)

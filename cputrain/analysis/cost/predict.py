@@ -1,0 +1,132 @@
+"""What a step of a configuration takes that never ran, from a machine's costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.cost import memory, scope
+from cputrain.analysis.cost.costs import Costs, DriftAt, EngineCosts
+from cputrain.analysis.cost.terms import Rates, least_s, terms
+from cputrain.errors import UsageError
+from cputrain.experiment import Experiment
+
+CALIBRATE = "python3 bench.py run --bench '^design' measures what it takes"
+BEYOND = 0.08
+"""Natural logarithm by which an interval grows each way for a doubling beyond the range."""
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of one optimizer step.
+
+    Attributes:
+        ratio: to a step of the engine's default experiment, whose seconds are reference_s.
+        ratio_span: 90 % interval; None where too few cells tell it.
+        seconds: of a step; at_peak_s: what its products take at the measured peak.
+        by_term: seconds of each term.
+        memory_bytes: at the peak; memory_span: 90 %; None where not known.
+        outside: what lies beyond the calibrated range, in words.
+        half: of the ratio's interval, of the natural logarithm; drift: as in `Costs`.
+    """
+
+    ratio: float
+    ratio_span: Span | None
+    reference_s: float
+    seconds: float
+    at_peak_s: float
+    by_term: Mapping[str, float]
+    memory_bytes: float | None
+    memory_span: Span | None
+    outside: list[str]
+    half: float | None
+    drift: Sequence[DriftAt]
+
+    def span(self, steps: int) -> Span | None:
+        """90 % interval of the mean seconds of so many steps: of the ratio, and of the drift.
+
+        The machine's speed over a run is not that of its records: `analysis.drift`. Both are
+        independent, so half widths of logarithms are added as squares. None where the ratio's
+        or the drift is not known. No end is below what the products take at the peak.
+        """
+        if self.half is None or not self.drift:
+            return None
+        longer = [its for its in self.drift if its.while_s >= steps * self.seconds]
+        told = longer[0] if longer else self.drift[-1]
+        below, above = (abs(math.log(end)) for end in (told.low, told.high))
+        low = self.seconds * math.exp(-math.hypot(self.half, below))
+        return max(low, self.at_peak_s), self.seconds * math.exp(math.hypot(self.half, above))
+
+
+def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
+    """A step of this experiment.
+
+    Args:
+        experiment: settled.
+        costs: of the machine; None where nothing is known of it.
+
+    Raises:
+        UsageError: nothing was measured that tells it, or there is no formula for it.
+    """
+    its = _of_engine(experiment, costs)
+    assert costs is not None
+    field = scope.no_formula(experiment)
+    if field is not None:
+        raise UsageError(
+            f"{field}: no cost of that is calibrated; python3 bench.py project measures it"
+        )
+    rates = Rates(costs.peak, costs.bandwidth)
+    by_term = _seconds(experiment, its, rates)
+    of_reference = math.fsum(_seconds(scope.plain(experiment.runtime.engine), its, rates).values())
+    beyond, at_peak = scope.outside(experiment, its.range), least_s(experiment, rates)
+    ratio = max(math.fsum(by_term.values()) / of_reference, at_peak / its.reference_s)
+    half = None if its.time.half is None else its.time.half + BEYOND * beyond.doublings
+    held, span = _memory(experiment, its, beyond.doublings)
+    return Prediction(
+        ratio=ratio,
+        ratio_span=None if half is None else _around(ratio, half),
+        reference_s=its.reference_s,
+        seconds=ratio * its.reference_s,
+        at_peak_s=at_peak,
+        by_term=by_term,
+        memory_bytes=held,
+        memory_span=span,
+        outside=beyond.words,
+        half=half,
+        drift=costs.drift,
+    )
+
+
+def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:
+    engine = experiment.runtime.engine
+    if costs is None:
+        raise UsageError(f"no peak and no bandwidth of this machine were measured yet; {CALIBRATE}")
+    if engine not in costs.engines:
+        known = ", ".join(costs.engines) or "none"
+        raise UsageError(
+            f"engine = {engine!r}: too few cells tell what its steps cost (calibrated: {known}); "
+            f"{CALIBRATE}"
+        )
+    return costs.engines[engine]
+
+
+def _seconds(experiment: Experiment, its: EngineCosts, rates: Rates) -> dict[str, float]:
+    counted = terms(experiment, rates)
+    return {name: cost * counted[name] for name, cost in its.time.coefficients.items()}
+
+
+def _memory(
+    experiment: Experiment, its: EngineCosts, doublings: float
+) -> tuple[float | None, Span | None]:
+    if its.memory is None:
+        return None, None
+    held = memory.total(experiment, its.memory.coefficients)
+    half = its.memory.half
+    return held, None if half is None else _around(held, half + BEYOND * doublings)
+
+
+def _around(value: float, half: float) -> Span:
+    return value * math.exp(-half), value * math.exp(half)

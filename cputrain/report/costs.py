@@ -1,0 +1,75 @@
+"""A machine's costs: kept in .asv/costs/, learned again where its records have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cputrain import paths
+from cputrain.analysis.cost.costs import Costs
+from cputrain.atomic import write_made
+from cputrain.record import files
+from cputrain.report import inputs
+
+if TYPE_CHECKING:
+    from cputrain.analysis.ends import CellRow
+    from cputrain.results.machines import MachineFacts
+
+FOLDER = "costs"
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Costs, and the fingerprint of what they were learned from."""
+
+    inputs: str
+    costs: Costs | None
+
+
+def of(root: Path, machine: str) -> Costs | None:
+    """What is known of a machine; None where its rates were not measured.
+
+    Raises:
+        OSError: what was learned cannot be written.
+    """
+    now = inputs.fingerprint(root, machine, (FOLDER,))
+    kept = _read(root, machine)
+    if kept is not None and kept.inputs == now:
+        return kept.costs
+    # Only here: tables and least squares take longer to import than a prediction.
+    from cputrain.analysis import effects
+    from cputrain.results import machines, rows
+
+    cells, _ = rows.read(root, machine)
+    facts, _ = machines.read(root, machine)
+    analysis = effects.analyse(cells, facts.peaks)
+    return learned(root, list(zip(cells, analysis.rows, strict=True)), facts, now)
+
+
+def learned(
+    root: Path, cells: Sequence[CellRow], facts: MachineFacts, now: str | None = None
+) -> Costs | None:
+    """What the cells of a machine tell, which is kept.
+
+    Args:
+        now: fingerprint of its inputs, where it is known.
+    """
+    from cputrain.analysis.cost import learn
+
+    costs = learn.learn(cells, facts)
+    fingerprint = inputs.fingerprint(root, facts.name, (FOLDER,)) if now is None else now
+    write_made(_path(root, facts.name), msgspec.json.encode(Kept(fingerprint, costs)))
+    return costs
+
+
+def _read(root: Path, machine: str) -> Kept | None:
+    try:
+        return msgspec.json.decode(files.read_bytes(_path(root, machine)), type=Kept)
+    except (OSError, ValueError, RecursionError):
+        return None  # it is learned again, and that is all that is lost
+
+
+def _path(root: Path, machine: str) -> Path:
+    return root / paths.STATE.name / FOLDER / f"{machine}.json"

@@ -1,0 +1,86 @@
+"""Predictions of a made machine: what they never do, and what they refuse."""
+
+import math
+
+import pytest
+from made_costs import RATES, costs
+from settled import settled
+
+from cputrain.analysis.cost.costs import DriftAt
+from cputrain.analysis.cost.predict import predict
+from cputrain.analysis.cost.terms import least_s
+from cputrain.errors import UsageError
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return costs()
+
+
+def test_more_of_anything_takes_longer(machine):
+    def take(**fields):
+        return predict(settled(**fields), machine).seconds
+
+    for name, values in {
+        "n_layer": (1, 2, 4, 8, 16),
+        "n_embd": (64, 128, 256, 512),
+        "vocab_size": (257, 1000, 32_000, 33_000, 50_000),
+        "seq_len": (64, 128, 500, 1024),
+        "batch_size": (1, 2, 16, 64),
+        "grad_accum": (1, 2, 3),
+    }.items():
+        found = [take(**{name: value}) for value in values]
+        assert found == sorted(set(found)), name
+
+
+def test_no_step_is_faster_than_its_products_at_the_measured_peak(machine):
+    for fields in ({}, {"n_embd": 4096, "n_head": 64, "batch_size": 64}, {"n_layer": 100}):
+        experiment = settled(**fields)
+        found = predict(experiment, machine)
+        assert found.seconds >= least_s(experiment, RATES)
+        drifted = type(machine)(
+            RATES.peak, RATES.bandwidth, machine.engines, [DriftAt(60.0, 0.01, 1.2)]
+        )
+        low, high = predict(experiment, drifted).span(1)
+        assert least_s(experiment, RATES) <= low < high
+
+
+def test_seconds_are_as_uncertain_as_ratio_and_drift_together(machine):
+    drift = [DriftAt(60.0, 1 / 1.1, 1.1), DriftAt(3600.0, 1 / 1.5, 1.5)]
+    known = predict(settled(), type(machine)(RATES.peak, RATES.bandwidth, machine.engines, drift))
+    for steps, factor in ((1, 1.1), (round(3600 / known.seconds), 1.5)):
+        _, high = known.span(steps)
+        half = math.hypot(known.half, math.log(factor))
+        assert high == pytest.approx(known.seconds * math.exp(half))
+
+
+def test_what_no_cell_had_is_said_and_makes_the_interval_wider(machine):
+    inside, outside = (predict(settled(n_layer=n), machine) for n in (6, 32))
+    assert inside.outside == []
+    assert "n_layer 32 (calibrated 1 to 8)" in outside.outside
+    assert outside.half > inside.half
+    other = predict(settled(activation="relu"), machine)
+    assert other.outside == ["activation relu (calibrated gelu, swiglu)"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"precision": "bf16"}, "precision = 'bf16': no cost of that is calibrated"),
+        ({"architecture": "lstm"}, "architecture = 'lstm'"),
+        ({"dropout": 0.1, "attention_backend": "manual"}, "dropout = 0.1"),
+        ({"threads": 1}, "threads = 1"),
+        ({"engine": "jax"}, "too few cells tell what its steps cost (calibrated: torch)"),
+    ],
+)
+def test_what_has_no_cost_is_refused_with_what_to_do(machine, fields, line):
+    with pytest.raises(UsageError) as caught:
+        predict(settled(**fields), machine)
+    assert line in str(caught.value) and "python3 bench.py" in str(caught.value)
+
+
+def test_without_any_measurement_it_says_what_to_do():
+    with pytest.raises(UsageError, match=r"bench\.py run --bench"):
+        predict(settled(), None)

@@ -1,0 +1,61 @@
+"""What is learned of a made machine whose costs are known."""
+
+import math
+import statistics
+
+import pytest
+from made_costs import RATES, TRUE, design, learned, never_seen, observations, seconds
+
+from cputrain.analysis.cost import learn, predict
+from cputrain.analysis.cost.costs import Costs, EngineCosts
+from cputrain.analysis.cost.scope import plain, ranges
+from cputrain.analysis.cost.terms import TERMS
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return learned(design())
+
+
+def test_the_coefficients_of_a_made_machine_are_found(exact):
+    for name, true in TRUE.items():
+        large = name in ("products", "attention", "logits")
+        assert exact.coefficients[name] == pytest.approx(true, rel=0.15 if large else 0.4), name
+    assert exact.errors.median < 0.005
+
+
+def test_shapes_that_were_never_seen_are_predicted(exact):
+    cells = design()
+    reference_s = seconds(plain("torch"))
+    engine = EngineCosts(exact, None, reference_s, ranges(cells))
+    machine = Costs(RATES.peak, RATES.bandwidth, {"torch": engine}, [])
+    for experiment in never_seen():
+        found = predict.predict(experiment, machine).seconds
+        assert found == pytest.approx(seconds(experiment), rel=0.03)
+
+
+def test_no_coefficient_is_negative_or_faster_than_the_peak_whatever_was_measured():
+    """A machine that seems to multiply four times as fast as its measured peak."""
+    cells = [
+        type(one)(one.name, one.experiment, one.reference, 0.25 * one.log_ratio, one.sd)
+        for one in observations(design())
+    ]
+    found = learn.of_time(cells, seconds(plain("torch")) / 4, RATES, "torch").coefficients
+    assert all(found[name] >= max(term.least, 0.0) for name, term in TERMS.items())
+
+
+def test_nine_in_ten_cells_of_levels_that_were_left_out_lie_within_the_interval():
+    coverage = [learned(design(), 0.05, seed).errors.coverage for seed in range(5)]
+    assert 0.8 < statistics.fmean(coverage) < 0.97
+
+
+def test_a_cell_that_something_held_up_pulls_little(exact):
+    cells = observations(design())
+    held_up = cells[3]
+    cells[3] = type(held_up)(
+        held_up.name, held_up.experiment, held_up.reference, held_up.log_ratio + math.log(3), 0.01
+    )
+    found = learn.of_time(cells, seconds(plain("torch")), RATES, "torch")
+    assert found.errors.median < 0.03

@@ -1,0 +1,27 @@
+"""Memory that a step takes anew: arrays from 32 MiB on, by what an engine allocates."""
+
+from settled import settled
+
+from cputrain.model import fresh
+
+
+def test_logits_of_32_mib_fault_in_every_step_and_smaller_ones_never():
+    rows = 32 * 2**20 // 4 // 1024
+    below, above = (settled(vocab_size=v, seq_len=1024) for v in (rows - 1, rows))
+    assert fresh.pages(below) == 0
+    assert fresh.pages(above) == 4 * 32 * 2**20 // 4096
+    assert fresh.pages(above.but(grad_accum=3)) == 3 * fresh.pages(above)
+
+
+def test_a_large_gradient_is_taken_once_a_step_whatever_the_micro_batches():
+    wide = settled(vocab_size=50_000, seq_len=64)  # its table is of 51 MB, its logits of 13 MB
+    assert fresh.pages(wide) == 4 * 50_000 * 256 // 4096
+    assert fresh.pages(wide.but(grad_accum=2)) == fresh.pages(wide)
+    assert fresh.pages(wide.but(objective="forward")) == 0
+
+
+def test_an_engine_allocates_arrays_a_whole_program_or_nothing():
+    large = {"vocab_size": 8192, "seq_len": 1024}
+    torch, jax, native = (settled(**large, engine=e) for e in ("torch", "jax", "native"))
+    assert fresh.pages(native) == 0
+    assert fresh.pages(jax) > fresh.pages(torch) > 0

@@ -1,0 +1,64 @@
+"""A prediction in words, of a made machine whose costs are known; the report's part about costs."""
+
+import pytest
+from settled import settled
+
+from cputrain.analysis.cost.costs import DriftAt
+from cputrain.analysis.cost.predict import predict
+from cputrain.experiment import Experiment
+from cputrain.report import cost_plot, cost_table, figure, prediction
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    monkeypatch.syspath_prepend("tests/analysis/cost")
+    import made_costs
+
+    made = made_costs.costs(noise=0.02)
+    drift = [DriftAt(60.0, 0.9, 1.1)]
+    return type(made)(made.peak, made.bandwidth, made.engines, drift)
+
+
+def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
+    experiment = Experiment().but(n_layer=32)
+    known = predict(settled(n_layer=32), machine)
+    run = prediction.Run(1000, 256)
+    lines = prediction.lines(experiment, known, run, machine.engines["torch"], asked=True)
+    text = "\n".join(lines)
+    assert f"a step takes {known.ratio:.2f}x [" in text and "of the baseline's on torch" in text
+    assert "1 000 steps, 0.256 million tokens: " in text
+    assert "outside the calibrated range: n_layer 32 (calibrated 1 to 8)" in text
+    assert "memory at the peak: not known" in text
+    assert "learned from 21 cells; with whole levels left out it was off by" in text
+
+
+def test_a_grid_says_why_a_row_has_no_number(machine):
+    run = prediction.Run(3600, 256)
+    known = predict(settled(), machine)
+    rows = [
+        prediction.GridRow(("4", "256"), 3.3, known, run),
+        prediction.GridRow(("4", "250"), why_not="n_head = 4: n_embd = 250 does not divide by it"),
+    ]
+    head, good, bad = prediction.table(("n_layer", "n_embd"), rows)
+    assert head.split()[:2] == ["n_layer", "n_embd"]
+    assert f"{known.seconds:.4f}"[:5] in good  # 3 600 steps take as many hours as one seconds
+    assert bad.endswith("n_head = 4: n_embd = 250 does not divide by it")
+
+
+def test_the_picture_has_a_dot_for_each_cell_on_equal_axes(machine):
+    compared = cost_plot.of_time(machine)
+    drawn = cost_plot.draw("here", compared)
+    assert len(drawn.marks) == len(compared["torch"])
+    assert b"<svg" in figure.svg(drawn)
+    assert cost_plot.picture("here", compared).startswith("data:image/svg+xml;base64,")
+
+
+def test_tables_have_every_term_and_the_errors_of_left_out_levels(machine):
+    rows = cost_table.coefficients(machine)
+    assert len(rows) == len(machine.engines["torch"].time.coefficients)
+    (errors,) = cost_table.errors(machine)
+    assert len(errors) == len(cost_table.ERRORS_HEAD)
+    assert errors[:3] == ("step time", "torch", "21")
+    assert all(text.endswith("%") for text in errors[3:])
