@@ -20,7 +20,7 @@ from cputrain.record.part import readings
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
-from cputrain.worker import blocks, proof, sampling, saved, serving
+from cputrain.worker import blocks, proof, saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
 
@@ -50,7 +50,7 @@ class Job(Preparation):
         elif command.beside:
             sample = self.take(steps, blocks.discarded(self.warm_step_s), tries=1)
         else:
-            sample = self.take(steps, discard=0, tries=sampling.MAX_TRIES)
+            sample = self.take(steps, discard=0, tries=self.experiment.budget.tries)
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
         gates.finite(self.stepper.losses)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
