@@ -115,7 +115,8 @@ def test_a_compiled_worker_without_a_session_starts_cold_and_leaves_nothing(
     own_root, here, monkeypatch
 ):
     monkeypatch.setattr(fresh, "COMPILED", own_root / "compiled")
-    record, _ = run(SMALL.but(compile="inductor", n_layer=1, samples=1))
+    compiled = SMALL.but(compile="inductor", n_layer=1, samples=1, objective="forward")
+    record, _ = run(compiled)
     assert record["evidence"]["cache_hits"] == 0 and record["found_code"] is False
     assert list((own_root / "compiled").iterdir()) == []
 
