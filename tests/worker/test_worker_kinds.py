@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import lease_here
 import pytest
 from settled import settled
 
@@ -12,17 +11,13 @@ torch = pytest.importorskip("torch")
 
 from cputrain import environ  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
-from cputrain.run import compiled, fresh  # noqa: E402
+from cputrain.run import compiled  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.failed import CellFailed  # noqa: E402
 from cputrain.run.session import Session  # noqa: E402
 
 SMALL = settled(n_layer=1, n_embd=64, seq_len=32, threads=1)
 SMALL = SMALL.but(steps=4, samples=1, tries=1, warm_up_steps=4)
-
-
-NO_TRIALS = {"TORCHINDUCTOR_VEC_ISA_OK": "1"}
-"""Without it inductor would compile trial programs first."""
 
 
 def run(experiment, value="x", start=None):
@@ -85,9 +80,7 @@ def test_fine_tuning_goes_on_where_the_saved_model_stopped(leased):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_a_session_compiles_once_and_a_warm_first_step_finds_the_code(own_root, here, monkeypatch):
-    honest = fresh.environment
-    lease_here.lie(monkeypatch, lambda *given: honest(*given) | NO_TRIALS)
+def test_a_session_compiles_once_and_a_warm_first_step_finds_the_code(own_root, monkeypatch):
     monkeypatch.setattr(compiled, "COMPILED", own_root / "compiled")
     monkeypatch.setenv(environ.SESSION, "s")
     first = SMALL.but(compile="inductor", steps=1, jit_state="cold")
