@@ -19,6 +19,7 @@ from cputrain import environ
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
 from cputrain.run import beside, placement
+from cputrain.run.conductor.client import Listening
 
 ENVIRONMENTS = ("stack", "tools", "ipex")
 SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -74,6 +75,26 @@ def own_root(tmp_path, monkeypatch):
     monkeypatch.setenv(environ.MACHINE, "here")
     monkeypatch.setenv(environ.OFFLINE, "1")
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def standing(tmp_path_factory):
+    """A conductor for all tests of this process: torch is imported once for all forked workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        take_root(patch, tmp_path_factory.mktemp("standing"))
+        conductor = Listening(Path(sys.executable), {})
+    yield str(conductor.path)
+    conductor.close()
+
+
+@pytest.fixture
+def leased(own_root, standing, monkeypatch):
+    """As `own_root`, but cells lease their workers from that conductor.
+
+    Its folder has their data and built libraries, and no variable that a test sets reaches them.
+    """
+    monkeypatch.setenv(environ.CONDUCTOR, standing)
+    return own_root
 
 
 @pytest.fixture

@@ -59,7 +59,8 @@ class Part:
             processes: so many tests at a time; 0 is one, in pytest's own process.
         """
         cache = self.kept / self.environment
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT), self.also]))}
+        path = os.pathsep.join(filter(None, [str(PROJECT), self.also]))
+        env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": _share(processes)}
         command = [str(self.python), "-m", "pytest", "-o", f"cache_dir={cache}"]
         # Each process has a run of files, whose tests share what fixtures have started; who is done
         # first takes half of what the other has left. (By whole files xdist can hang at a crash.)
@@ -74,6 +75,11 @@ class Part:
         """Tests that failed when they last ran, by pytest's names."""
         path = self.kept / self.environment / "v" / "cache" / "lastfailed"
         return sorted(json.loads(path.read_text())) if path.exists() else []
+
+
+def _share(processes: int) -> str:
+    """Threads of a process that computes: of more than there are CPUs, each waits for others."""
+    return str(max(1, len(os.sched_getaffinity(0)) // max(1, processes)))
 
 
 def run_parts(parts: Sequence[Part], words: Sequence[str], strict: bool, processes: int) -> int:

@@ -15,6 +15,7 @@ class Budget:
         steps: timed optimizer steps in one sample; None is as many as take a tenth of a second,
             or three.
         samples: samples that one worker takes; beside a reference, pairs of blocks.
+        tries: of a sample that others disturb, with a pause before each; beside a reference one.
         micro_batches: of the grad_accum ones that are run in a step; the others are reckoned to
             take as long, and the step time is a sum. None is all: nothing is reckoned.
         warm_up_steps, warm_up_s: most steps and seconds spent on getting steady, outside the clock.
@@ -23,13 +24,14 @@ class Budget:
 
     steps: int | None = None
     samples: int = 4
+    tries: int = 3
     micro_batches: int | None = None
     warm_up_steps: int = 30
     warm_up_s: float = 3.0
     deadline_s: int = 300
 
     def __post_init__(self) -> None:
-        for name in ("samples", "deadline_s"):
+        for name in ("samples", "tries", "deadline_s"):
             whole(self, name, 1)
         whole_or_none(self, "steps", 1)
         whole_or_none(self, "micro_batches", 1)

@@ -1,4 +1,4 @@
-"""The columns of an experiment: every field by its own name."""
+"""The columns of an experiment: every field by its own name, but for one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from cputrain import experiment
 
 RENAMED = {"steps": "steps_per_sample", "samples": "samples_per_worker"}
 """Fields that give way to a column of what was measured in all."""
+LEFT_OUT = ("tries",)
+"""Of a sample; its record says how many it took."""
 
 
 def _field_types() -> dict[str, pl.DataType]:
-    """Every experiment field by its own name, with the type that it has in a table."""
+    """Every such field by its own name, with the type that it has in a table."""
     plain = {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean()}
     schema: dict[str, pl.DataType] = {}
     for part in experiment.PARTS.values():
         for name, kind in typing.get_type_hints(part).items():
+            if name in LEFT_OUT:
+                continue
             is_union = isinstance(kind, types.UnionType)
             kinds = set(typing.get_args(kind) if is_union else [kind]) - {type(None)}
             # A number that may also be a word ("max") is text.

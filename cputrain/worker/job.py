@@ -20,7 +20,7 @@ from cputrain.record.part import readings
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
-from cputrain.worker import blocks, proof, sampling, saved, serving
+from cputrain.worker import blocks, proof, saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
 
@@ -51,7 +51,7 @@ class Job(Preparation):
             sample = self.take(steps, blocks.discarded(self.warm_step_s), tries=1)
         else:
             long = steps * (self.warm_step_s or 0.0) > sampling.AGAIN_S
-            sample = self.take(steps, discard=0, tries=1 if long else sampling.MAX_TRIES)
+            sample = self.take(steps, discard=0, tries=1 if long else self.experiment.budget.tries)
         gates.steps(len(self.stepper.losses), self.engine.steps_done)
         gates.finite(self.stepper.losses)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))

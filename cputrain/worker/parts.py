@@ -20,7 +20,7 @@ from cputrain.record.requests import SampleCommand
 from cputrain.record.sample import Noise, Sample
 from cputrain.record.watched import PartTimes, WatchedSteps
 from cputrain.worker import gates, job, serving
-from cputrain.worker.sampling import PAUSES_S, queued
+from cputrain.worker.sampling import pause_s, queued
 from cputrain.worker.watch import Watch
 
 MOST_STEPS, FEWEST_STEPS = 15, 5
@@ -60,10 +60,10 @@ class PartsJob(job.Job):
     def _in_turns(self, watching: Any, steps: int) -> tuple[Sample, list[Times]]:
         """The calmest of some tries; an undisturbed one is the last."""
         best = self._once(watching, steps)
-        for tries, pause_s in enumerate(PAUSES_S, 2):
+        for tries in range(2, self.experiment.budget.tries + 1):
             if not best[0].disturbed:
                 break
-            time.sleep(pause_s)
+            time.sleep(pause_s(tries - 1))
             other = self._once(watching, steps)
             if not other[0].disturbed or queued(other[0]) < queued(best[0]):
                 best = other

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from cputrain.data.feed import Feed
     from cputrain.worker.stepper import Stepper
 
-MAX_TRIES = 3
 AGAIN_S = 2.0
 """A sample that takes longer is not repeated: on a shared host the next one is disturbed too."""
 PAUSES_S = (1.0, 4.0)
-"""Waits before a sample is repeated, so that a short disturbance is over by then."""
+"""Waits before a sample is repeated, so that a short disturbance is over by then; the last is
+that of all further ones."""
 
 
 class Sampler:
@@ -40,7 +40,7 @@ class Sampler:
         self._steady = experiment.runtime.jit_state == "steady"
         self._clock_known = False
 
-    def take(self, steps: int, discard: int = 0, most_tries: int = MAX_TRIES) -> Sample:
+    def take(self, steps: int, discard: int = 0, most_tries: int = 1) -> Sample:
         """The calmest of some tries; an undisturbed one is the last.
 
         Args:
@@ -61,7 +61,7 @@ class Sampler:
             if not sample.disturbed or not self._steady:  # a first step is there once only
                 break
             if tries < most_tries:
-                time.sleep(PAUSES_S[tries - 1])
+                time.sleep(pause_s(tries))
         assert best is not None
         checks = [inforce.thread_masks(list(self._placement.cpus))]
         # `busy` is of the last try: threads do not come and go between tries. In a first step
@@ -103,6 +103,11 @@ def _with_passes(sample: Sample, by_step: list[PassSeconds]) -> Sample:
         return sample
     medians = map(statistics.median, zip(*by_step, strict=True))
     return msgspec.structs.replace(sample, **dict(zip(PassSeconds._fields, medians, strict=True)))
+
+
+def pause_s(tries: int) -> float:
+    """The wait after so many disturbed tries."""
+    return PAUSES_S[min(tries, len(PAUSES_S)) - 1]
 
 
 def queued(sample: Sample) -> float:

@@ -14,7 +14,7 @@ import pytest
 
 from cputrain import paths
 
-pytestmark = [pytest.mark.stack, pytest.mark.tools]
+pytestmark = pytest.mark.tools
 
 
 @pytest.fixture
@@ -92,8 +92,12 @@ def nobody_answers():
         yield f"http://127.0.0.1:{server.getsockname()[1]}/simple"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(copy, nobody_answers, number):
+@pytest.mark.parametrize(
+    ("number", "what"), [(signal.SIGINT, "ensurepip"), (signal.SIGTERM, "install")]
+)
+def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(
+    copy, nobody_answers, number, what
+):
     git(copy, "init")
     git(copy, "add", "-A")
     git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
@@ -107,7 +111,7 @@ def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(copy, nobod
         text=True,
     )
     end = time.monotonic() + 120
-    while not any("install" in words for words in running(copy / "venv")):
+    while not any(what in words for words in running(copy / "venv")):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.05)
     process.send_signal(number)

@@ -1,3 +1,6 @@
+import functools
+import importlib.util
+
 import numpy as np
 import pytest
 from settled import settled
@@ -35,6 +38,17 @@ def each(request):
         pytest.skip("gcc is not installed")
     compiler = "xla" if engine == "jax" else "eager"
     return SMALL.but(engine=engine, compile=compiler, attention_backend=attention)
+
+
+@pytest.fixture(scope="module")
+def compiled_once():
+    """JAX engines of equal experiments share their programs, which take seconds to compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        if importlib.util.find_spec("jax") is not None:
+            from cputrain.engines.jax_ import engine
+
+            patch.setattr(engine, "Steps", functools.cache(engine.Steps))
+        yield
 
 
 @pytest.fixture

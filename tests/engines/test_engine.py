@@ -11,6 +11,8 @@ from cputrain.data.batches import IGNORE, Batch
 from cputrain.engines import EngineError
 from cputrain.model import initial
 
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("compiled_once")]
+
 
 @pytest.fixture
 def engine(each):

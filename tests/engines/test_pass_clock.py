@@ -29,7 +29,7 @@ def test_passes_add_up_to_the_step(engine, grad_accum, tmp_path):
         pytest.importorskip("torch")
     if engine == "native" and not compilers.is_here("gcc"):
         pytest.skip("gcc is not installed")
-    stepper, built = made(engine, tmp_path, grad_accum=grad_accum)
+    stepper, built = made(engine, tmp_path, n_layer=1, grad_accum=grad_accum)
     stepper.train(2)
     step_s = stepper.train(STEPS)
     assert built.no_passes is None and len(stepper.passes) == STEPS

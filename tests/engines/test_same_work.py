@@ -25,7 +25,7 @@ def pair(experiment, attention):
 
 
 SHAPES = {
-    "baseline": {},
+    "baseline but for its depth": {"n_layer": 1},
     "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
@@ -42,6 +42,8 @@ VARIANTS = {
     "sliding": {"attention": "sliding", "window": 8},
     "sliding, two key heads": {"attention": "sliding", "window": 6, "n_kv_head": 2},
     "a window of all": {"attention": "sliding", "window": 24},
+}
+OTHERS = {
     "untied": {"tied": False},
     "untied, no decay": {"tied": False, "weight_decay": 0.0},
     "ratio 2": {"mlp_ratio": 2},
@@ -73,10 +75,12 @@ def test_gradients_and_losses_agree(shape, attention, batch_of):
     assert mine.steps_done == reference.steps_done == 10
 
 
-@pytest.mark.parametrize("attention", ["sdpa", "manual"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("variant", "attention"),
+    [*((v, a) for v in VARIANTS for a in ("sdpa", "manual")), *((o, "sdpa") for o in OTHERS)],
+)
 def test_variants_agree(variant, attention, batch_of):
-    experiment = settled(**{**SMALL, **VARIANTS[variant]})
+    experiment = settled(**{**SMALL, **(VARIANTS | OTHERS)[variant]})
     mine, reference = pair(experiment, attention)
     batches = [batch_of(experiment, seed=i) for i in range(5)]
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]))

@@ -15,6 +15,7 @@ from cputrain.model.parts import NAMES
 
 FEWEST_STEPS, MOST_STEPS = 9, 200
 WATCHED = ("torch", "jax", "native")
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("compiled_once")]
 
 
 def made(engine, **changes):
@@ -40,7 +41,7 @@ def parts_s(times):
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_parts_add_up_to_a_step_that_is_not_watched(name, batch_of):
-    engine, experiment = made(name)
+    engine, experiment = made(name, n_layer=2)
     step = stepping(engine, batch_of(experiment))
     for _ in range(4):
         step()
@@ -89,7 +90,7 @@ def test_watched_steps_train_as_others_do(name, small, batch_of):
 
 @pytest.mark.parametrize("name", ["torch", "native"])
 def test_the_smallest_call_is_far_below_a_step(name, batch_of):
-    engine, experiment = made(name)
+    engine, experiment = made(name, n_layer=2)
     step = stepping(engine, batch_of(experiment))
     step()
     watching = watcher(engine)

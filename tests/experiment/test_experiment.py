@@ -87,6 +87,7 @@ BASELINE = {
     "budget": {
         "steps": None,
         "samples": 4,
+        "tries": 3,
         "micro_batches": None,
         "warm_up_steps": 30,
         "warm_up_s": 3.0,

@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 import pytest
+from found_suites import ALL
 
 from cputrain.commands import listing
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.model.shapes import n_params
-from cputrain.sweep import plan
 
 TABLE = """
 mlm-80m       masked_node 12 768 12 3072  8000  512  1  4
@@ -105,7 +105,7 @@ def test_implied_step_times():
 
 
 def test_the_suite_runs_them_as_they_are():
-    (planned,) = (planned for planned in plan.discover() if planned.name == "Preset")
+    (planned,) = (planned for planned in ALL if planned.name == "Preset")
     assert [cell.values[0] for cell in planned.cells] == list(PRESETS)
     for cell in planned.cells:
         preset = specs.settle(PRESETS[cell.values[0]].experiment)
@@ -115,13 +115,13 @@ def test_the_suite_runs_them_as_they_are():
 
 
 def test_every_other_suite_holds_its_baseline():
-    for planned in plan.discover():
+    for planned in ALL:
         if planned.name != "Preset":
             assert planned.baseline is not None, planned.name
 
 
 def test_a_baseline_of_another_size_is_the_baseline_of_its_suite():
-    (chunks,) = (planned for planned in plan.discover() if planned.name == "LossChunk")
+    (chunks,) = (planned for planned in ALL if planned.name == "LossChunk")
     assert chunks.baseline.name == "whole"
 
 
@@ -135,13 +135,12 @@ def test_discovery_needs_the_standard_library_only():
 def test_the_list_is_short_and_complete(capsys):
     listing.main(None)
     printed = capsys.readouterr().out
-    suites = plan.discover()
-    for planned in suites:
+    for planned in ALL:
         assert f"  {planned.name} ({', '.join(planned.suite.param_names)}): " in printed
         assert planned.area in printed
     for name in PRESETS:
         assert name in printed
-    assert len(printed.splitlines()) < 4 * len(suites) + 10
+    assert len(printed.splitlines()) < 4 * len(ALL) + 10
 
 
 def test_guesses_grow_with_what_is_run(monkeypatch):

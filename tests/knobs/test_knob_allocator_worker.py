@@ -19,7 +19,8 @@ from cputrain.run import fresh
 from cputrain.run.cell import CellRun
 from cputrain.run.failed import CellFailed
 
-TINY = settled(n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, warm_up_steps=4, threads=1)
+TINY = settled(n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, tries=1, warm_up_steps=4)
+TINY = TINY.but(threads=1)
 
 
 def run(allocator):
@@ -35,7 +36,7 @@ def run(allocator):
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_a_worker_trains_under_each_allocator_and_says_which_it_had(own_root, allocator):
+def test_a_worker_trains_under_each_allocator_and_says_which_it_had(leased, allocator):
     record = run(allocator)
     assert record["status"] == "ok" and record["last_loss"] < record["first_loss"]
     name = f"allocator {allocator}: file that has malloc"

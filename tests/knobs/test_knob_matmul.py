@@ -23,7 +23,8 @@ from cputrain.run.failed import CellFailed
 
 NUMPY = settled(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")
-SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 4, "samples": 1, "warm_up_steps": 4}
+SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32}
+SMALL |= {"steps": 4, "samples": 1, "tries": 1, "warm_up_steps": 4}
 
 
 def of(experiment):
@@ -163,7 +164,7 @@ def sampled(experiment):
 
 
 @pytest.mark.parametrize("value", MatmulBackend.values[1:])
-def test_a_real_worker_of_each_value(value, own_root):
+def test_a_real_worker_of_each_value(value, leased):
     pytest.importorskip("torch")
     experiment = MatmulBackend().experiment(value).but(**SMALL)
     if (reason := placement.why_not(experiment)) is not None:

@@ -141,14 +141,15 @@ def test_no_sensor_of_the_cpu(tree):
         temperature.cpu_celsius(tree.root)
 
 
-def test_a_worker_records_state_clock_and_energy(own_root):
+def test_a_worker_records_state_clock_and_energy(leased):
     pytest.importorskip("torch")
     from cputrain.experiment import Experiment
     from cputrain.record.cell import CellKey
     from cputrain.run.cell import CellRun
 
-    small = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=4, samples=1, warm_up_steps=2)
-    cell = CellRun(CellKey("Trial", ("x",)), small.but(cores=1, threads=1))
+    small = Experiment().but(n_layer=1, n_embd=32, seq_len=16, cores=1, threads=1)
+    small = small.but(steps=4, samples=1, tries=1, warm_up_steps=2)
+    cell = CellRun(CellKey("Trial", ("x",)), small)
     cell.sample()
     cell.settle()
     record = json.loads((cell.folder / "run.json").read_text())["workers"][-1]

@@ -127,7 +127,7 @@ def test_the_data_path(project):
 
 def test_every_field_of_the_experiment_is_a_column(one):
     row = columns.row(one[0], {})
-    assert set(USUAL.flat()) - set(experiment_columns.RENAMED) <= set(row)
+    assert {*USUAL.flat()} - {*experiment_columns.RENAMED, *experiment_columns.LEFT_OUT} <= {*row}
     assert (row["threads"], row["cores"], row["seq_len"]) == (1, None, 256)
     budget = USUAL.budget  # how many steps is the worker's to say
     asked_for = (row["steps_per_sample"], row["samples_per_worker"])

@@ -8,13 +8,18 @@ pytest.importorskip("torch")
 
 from settled import settled
 
+from cputrain import engines
+from cputrain.data import feed
+from cputrain.model.initial import initial_weights
 from cputrain.record import altered as record
 from cputrain.record import files
 from cputrain.results import records
 from cputrain.run import altered
 from cputrain.run.session import Session
+from cputrain.worker.altered.faults import FAULTS
 
-SMALL = settled(n_layer=2, n_embd=64, seq_len=64, steps=4, warm_up_steps=8, warm_up_s=0.5)
+SMALL = settled(n_layer=2, n_embd=64, seq_len=64, threads=1)
+SMALL = SMALL.but(steps=4, warm_up_steps=8, warm_up_s=0.5)
 SESSION = Session(id="s", run="r", machine="here", offline=True)
 
 
@@ -40,15 +45,6 @@ def test_int8_that_does_not_train_is_found_out_and_its_loss_falls_all_the_same(o
     assert len(made.altered.blocks) == len(made.plain.blocks) == len(made.reference.blocks) == 2
 
 
-def test_it_has_a_record_of_its_own_that_no_suite_reads(own_root):
-    made = demonstrate("masked_sdpa", is_fault=False)
-    assert made.plain is None
-    where = record.path(own_root / "output", "here", "masked_sdpa")
-    assert files.read(where, record.Altered, record.SCHEMA) == made
-    assert not list((own_root / "output").rglob("run.json"))
-    assert records.machines(own_root) == ([], [])
-
-
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU cannot be left for another")
 def test_a_leaked_mask_keeps_all_threads_on_one_cpu(own_root):
     made = demonstrate("leaked_mask", SMALL.but(threads=2), SMALL.but(threads=2))
@@ -65,10 +61,28 @@ def test_a_mask_over_full_attention_is_the_same_function_as_a_window(own_root):
     assert made.altered.said == {}  # it trains: only its time gives it away
 
 
+def test_a_mask_of_causality_is_the_same_function(own_root):
+    engine = engines.build(SMALL, initial_weights(SMALL))
+    batch = feed.open_feed(SMALL, own_root / "data", offline=True).first
+    before = engine.loss(batch)
+    fault = FAULTS["masked_sdpa"]
+    assert fault.keeps
+    fault.alter(engine, SMALL)
+    masks = {id(block.attn._mix.args[0]) for block in engine._model.h}
+    assert len(masks) == 1 and engine.loss(batch) == pytest.approx(before, rel=1e-5)
+
+
 def test_a_silent_fallback_is_eager_and_our_checks_say_so(own_root):
     made = demonstrate("silent_fallback", SMALL.but(compile="inductor"), is_fault=False)
     assert made.status == "ok" and "what is in force" in made.altered.said
     assert made.altered.losses.last < made.altered.losses.first
+
+    # It has a record of its own, that no suite reads.
+    assert made.plain is None
+    where = record.path(own_root / "output", "here", "silent_fallback")
+    assert files.read(where, record.Altered, record.SCHEMA) == made
+    assert not list((own_root / "output").rglob("run.json"))
+    assert records.machines(own_root) == ([], [])
 
 
 def test_what_cannot_run_here_is_skipped_with_the_reason(own_root):

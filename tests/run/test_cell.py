@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import pytest
+from found_suites import ALL
 
 pytest.importorskip("torch")
 
@@ -14,9 +15,9 @@ from cputrain.results import records
 from cputrain.run import recording
 from cputrain.run.cell import CellRun
 from cputrain.run.failed import CellFailed
-from cputrain.sweep import plan
 
-SMALL = Experiment().but(n_layer=1, n_embd=32, seq_len=16, steps=3, samples=2, warm_up_steps=2)
+SMALL = Experiment().but(n_layer=1, n_embd=32, seq_len=16)
+SMALL = SMALL.but(steps=3, samples=2, tries=1, warm_up_steps=2)
 KEY = CellKey("Trial", ("x",))
 
 
@@ -25,7 +26,7 @@ def record_of(cell):
     return records.read_file(cell.folder / "run.json", "here").workers[-1]
 
 
-def test_a_worker_is_unproven_until_its_training_gates_have_passed(own_root):
+def test_a_worker_is_unproven_until_its_training_gates_have_passed(leased):
     cell = CellRun(KEY, SMALL)
     assert cell.record.status == "unproven"
     cell.sample()
@@ -40,8 +41,8 @@ def test_a_worker_is_unproven_until_its_training_gates_have_passed(own_root):
     assert whole == cell.record
 
 
-def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(own_root, monkeypatch):
-    events = own_root / "events.jsonl"
+def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(leased, monkeypatch):
+    events = leased / "events.jsonl"
     monkeypatch.setenv("CPUTRAIN_EVENTS", str(events))
     cell = CellRun(KEY, SMALL.but(optimizer="sgd", learning_rate=10.0))
     with pytest.raises(CellFailed, match=r"DidNotTrain: .*(nan|inf|finite)"):
@@ -54,9 +55,7 @@ def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(own_root, mon
 
 
 @pytest.mark.parametrize(("value", "is_kept"), [("x", False), ("base", True)])
-def test_once_models_have_their_room_only_a_baseline_s_is_kept(
-    own_root, monkeypatch, value, is_kept
-):
+def test_once_models_have_their_room_only_a_baseline_s_is_kept(leased, monkeypatch, value, is_kept):
     """Others start from it, and its suite shows what a trained model is."""
     monkeypatch.setattr(recording, "MODELS_BYTES", 0)
     cell = CellRun(CellKey("Trial", (value,), baseline="base"), SMALL.but(samples=1))
@@ -76,7 +75,7 @@ def test_the_budget_is_no_part_of_an_experiment_s_identity():
 
 
 def test_a_suite_says_of_its_cells_what_tables_need():
-    for planned in plan.discover():
+    for planned in ALL:
         keys = [planned.suite.key(*cell.values) for cell in planned.cells]
         assert [key.index for key in keys] == list(range(len(keys)))
         assert {key.name for key in keys} == {paths.cell_name(c.values) for c in planned.cells}

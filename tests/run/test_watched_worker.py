@@ -11,7 +11,7 @@ from cputrain.record.parts import SCHEMA, PartsRecord
 from cputrain.run import watched_worker
 from cputrain.run.watched_worker import WatchRequest
 
-SMALL = {"n_layer": 2, "n_embd": 256, "seq_len": 128, "warm_up_steps": 8}
+SMALL = {"n_layer": 2, "n_embd": 256, "seq_len": 128, "warm_up_steps": 8, "tries": 1, "threads": 1}
 
 
 def run(root, engine, **changes):
@@ -34,8 +34,7 @@ def test_a_record_has_plain_and_watched_steps_of_a_worker_that_trained(own_root,
     plain = worker.samples[0].step_s
     assert len(plain) == len(watched.step_s) == len(worker.samples[0].loss)
     # The first step, the warm-up, one watched to begin with, both kinds in turns.
-    tries = worker.samples[0].tries
-    assert worker.steps_done == 1 + worker.warm_up_steps + 1 + 2 * tries * len(plain)
+    assert worker.steps_done == 1 + worker.warm_up_steps + 1 + 2 * len(plain)
     assert worker.last_loss < worker.first_loss
     assert all(check.ok for check in worker.in_force)
     assert tuple(watched.parts) == NAMES
@@ -44,7 +43,7 @@ def test_a_record_has_plain_and_watched_steps_of_a_worker_that_trained(own_root,
     shares = [sum(parts) / wall_s for parts, wall_s in zip(each, watched.step_s, strict=True)]
     if engine == "torch":  # whose profiler's own cost is known, and in no part
         # Of a step of 4 ms it can be more than half where somebody else had the CPU meanwhile.
-        assert 0.5 < max(shares) <= 1
+        assert 0.5 < max(shares) <= 1 + 1e-9  # a sum
     else:
         assert shares == pytest.approx([1] * len(shares), rel=1e-3)
     assert (watched.dispatch_s is None) is (watched.no_dispatch is not None) is (engine == "jax")

@@ -3,14 +3,12 @@
 import re
 
 import pytest
+from found_suites import ALL
 
 from cputrain.run import stacks
-from cputrain.sweep import plan
 from cputrain.sweep.calls import CALL_S, Call, calls
 
 pytestmark = pytest.mark.tools
-
-ALL = plan.discover()
 
 
 def cut(suites, seconds):

@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 
 import pytest
+from found_suites import ALL
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.run import placement, stacks
-from cputrain.sweep import plan
 
 BEFORE = json.loads((Path(__file__).parent / "cells_before_engines.json").read_text())
 USUAL = Experiment().but(compile="eager", attention_backend="sdpa", optimizer_kernel="fused")
@@ -24,7 +24,7 @@ MOST_CELLS = 323
 
 @pytest.fixture(scope="module")
 def suites():
-    return {planned.name: planned for planned in plan.discover()}
+    return {planned.name: planned for planned in ALL}
 
 
 def before():

@@ -4,13 +4,11 @@ import itertools
 import re
 
 import pytest
+from found_suites import ALL
 
 from cputrain.errors import UsageError
-from cputrain.sweep import plan
 from cputrain.sweep.calls import Call
 from cputrain.sweep.choice import choose
-
-ALL = plan.discover()
 
 
 def test_quick_takes_ends_middle_and_baseline():

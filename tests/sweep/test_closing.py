@@ -1,22 +1,19 @@
 """The table that closes a sweep."""
 
-import functools
 import io
 
 import pytest
+from found_suites import ALL
 from rich.console import Console
 
 from cputrain.results import columns
-from cputrain.sweep import closing, plan
+from cputrain.sweep import closing
 
 pytestmark = pytest.mark.tools
 
 
-SUITES = functools.cache(plan.discover)
-
-
 def planned(name):
-    return next(suite for suite in SUITES() if suite.name == name)
+    return next(suite for suite in ALL if suite.name == name)
 
 
 def row(suite, value, effect=None, verdict=None, further=None, status="ok", step_s=1.0):

@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from found_suites import ALL
 
-from cputrain.sweep import plan
 from cputrain.sweep.durations import SUITE_S, TAKE_OVER_S, Durations
 
 pytestmark = pytest.mark.tools
 
-ALL = plan.discover()
 KNOWN = Durations([])
 
 

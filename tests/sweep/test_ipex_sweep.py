@@ -26,8 +26,8 @@ class Both(suite.Suite):
     name = "engine"
 
     def vary(self, base, value):
-        small = base.but(n_layer=1, n_embd=64, seq_len=32, steps=3, warm_up_steps=2)
-        return small.but(engine=value)
+        few = {"steps": 3, "tries": 1, "warm_up_steps": 2}
+        return base.but(n_layer=1, n_embd=64, seq_len=32, engine=value, **few)
 '''
 NOWHERE = {"PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "0"}
 

@@ -22,7 +22,7 @@ class Shape(suite.Suite):
     name = ("n_layer", "n_embd")
 
     def vary(self, base, n_layer, n_embd):
-        few = {"n_head": 1, "seq_len": 32, "steps": 2, "warm_up_steps": 2}
+        few = {"n_head": 1, "seq_len": 32, "steps": 2, "tries": 1, "warm_up_steps": 2}
         return base.but(n_layer=n_layer, n_embd=n_embd, **few)
 
 

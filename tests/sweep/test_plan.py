@@ -5,13 +5,12 @@ import re
 import sys
 
 import pytest
+from found_suites import ALL
 
 from cputrain import paths
 from cputrain.commands import listing
 from cputrain.errors import UsageError
 from cputrain.sweep import plan
-
-ALL = plan.discover()
 
 
 def test_asv_s_parameters_carry_the_field_s_names():

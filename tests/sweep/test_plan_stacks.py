@@ -4,17 +4,17 @@ import re
 from dataclasses import replace
 
 import pytest
+from found_suites import ALL
 
 from cputrain.commands import cli, listing
 from cputrain.errors import UsageError
 from cputrain.run import stacks
 from cputrain.run.session import Session
-from cputrain.sweep import checkpoint, plan
+from cputrain.sweep import checkpoint
 from cputrain.sweep.calls import Call
 from cputrain.sweep.checkpoint import Checkpoint
 from cputrain.sweep.choice import choose, only_ipex
 
-ALL = plan.discover()
 IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
 IPEX_CELLS["IpexKernels"] = ["fp32", "fp32_auto", "bf16", "bf16_auto"]
 

@@ -5,13 +5,13 @@ import math
 from pathlib import Path
 
 import pytest
+from found_suites import ALL
 from rich.console import Console
 
 from cputrain.record.events import WorkerEnded
 from cputrain.report.export import Summary
 from cputrain.report.kept import Kept, Line
 from cputrain.results import columns, tables
-from cputrain.sweep import plan
 from cputrain.sweep import progress as progress_module
 from cputrain.sweep.console import seconds
 from cputrain.sweep.durations import Durations
@@ -30,7 +30,7 @@ def console():
 
 
 def planned(name):
-    return next(suite for suite in plan.discover() if suite.name == name)
+    return next(suite for suite in ALL if suite.name == name)
 
 
 def ended(suite, cell, training_s, **others):

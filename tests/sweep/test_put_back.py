@@ -24,8 +24,9 @@ class Chosen(suite.Suite):
 
     @classmethod
     def base(cls):
-        small = super().base().but(n_layer=1, n_embd=64, seq_len=32, steps=3, warm_up_steps=2)
-        return small.but(governor="powersave")
+        small = {"n_layer": 1, "n_embd": 64, "seq_len": 32, "steps": 3, "warm_up_steps": 2}
+        numpy = super().base().but(engine="numpy", attention_backend="manual", **small)
+        return numpy.but(governor="powersave")
 
     def vary(self, base, value):
         return base.but(governor=value)

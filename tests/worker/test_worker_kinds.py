@@ -16,7 +16,8 @@ from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.failed import CellFailed  # noqa: E402
 from cputrain.run.session import Session  # noqa: E402
 
-SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=4, samples=1, warm_up_steps=4)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, threads=1)
+SMALL = SMALL.but(steps=4, samples=1, tries=1, warm_up_steps=4)
 
 
 def run(experiment, value="x", start=None):
@@ -37,7 +38,7 @@ def run(experiment, value="x", start=None):
     ],
     ids=str,
 )
-def test_it_trains(own_root, changes):
+def test_it_trains(leased, changes):
     record = run(SMALL.but(**changes))
     assert record["status"] == "ok" and record["last_loss"] < record["first_loss"]
     assert record["trained"]["parameters_moved"] == record["trained"]["parameters"]
@@ -46,20 +47,20 @@ def test_it_trains(own_root, changes):
     assert record["composed"] is None
 
 
-def test_forward_changes_nothing(own_root):
+def test_forward_changes_nothing(leased):
     record = run(SMALL.but(objective="forward"))
     assert record["last_loss"] == pytest.approx(record["first_loss"], rel=1e-4)
     assert record["trained"]["parameters_moved"] == 0
     assert record["trained"]["steps_done"] == record["trained"]["steps_asked"] > 4
 
 
-def test_a_reckoned_step_says_so(own_root):
+def test_a_reckoned_step_says_so(leased):
     record = run(SMALL.but(grad_accum=8, micro_batches=2))
     assert record["composed"] == "sum of 2 micro-batches x 4 and the update"
     assert record["counts"]["tokens_per_step"] == 8 * 32
 
 
-def test_what_bf16_cannot_move_is_named_with_the_reason(own_root):
+def test_what_bf16_cannot_move_is_named_with_the_reason(leased):
     record = run(SMALL.but(precision="bf16"))
     excused = record["trained"]["excused"]
     assert excused and all(".ln_" in f".{name}" and why for name, why in excused.items())
@@ -67,7 +68,7 @@ def test_what_bf16_cannot_move_is_named_with_the_reason(own_root):
     assert products["found"] == ["bf16"]
 
 
-def test_fine_tuning_goes_on_where_the_saved_model_stopped(own_root):
+def test_fine_tuning_goes_on_where_the_saved_model_stopped(leased):
     lora = SMALL.but(fine_tuning="lora")
     missing = CellRun(CellKey("Trial", ("lora",)), lora, start=("scratch",)).why_no_start()
     assert "scratch/model.safetensors is not there" in missing
@@ -97,8 +98,8 @@ def test_a_session_compiles_once_and_a_warm_first_step_finds_the_code(own_root, 
     assert list((own_root / "compiled").iterdir()) == []
 
 
-def test_a_start_that_was_damaged_is_a_failed_cell(own_root):
+def test_a_start_that_was_damaged_is_a_failed_cell(leased):
     run(SMALL, "scratch")
-    (own_root / "output/here/Trial/scratch/model.safetensors").write_bytes(b"\x10")
+    (leased / "output/here/Trial/scratch/model.safetensors").write_bytes(b"\x10")
     with pytest.raises(CellFailed, match=r"model.safetensors cannot be read"):
         run(SMALL.but(fine_tuning="full"), "full", start=("scratch",))

@@ -37,7 +37,7 @@ def in_force(experiment):
         ("libiomp5", "explicit", "spin_0"),
     ],
 )
-def test_two_threads_are_bound_and_wait_as_asked(own_root, runtime, pinning, policy):
+def test_two_threads_are_bound_and_wait_as_asked(leased, runtime, pinning, policy):
     asked = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
     record, found = in_force(WIDER.but(threads=2, **asked))
     assert record["samples"][0]["busy"]["found"] == 2
@@ -49,7 +49,7 @@ def test_two_threads_are_bound_and_wait_as_asked(own_root, runtime, pinning, pol
     ("runtime", "pinning", "policy"),
     [("libgomp", "explicit", "spin_0"), ("libiomp5", "spread", "active")],
 )
-def test_one_thread_on_one_cpu_takes_every_setting(own_root, runtime, pinning, policy):
+def test_one_thread_on_one_cpu_takes_every_setting(leased, runtime, pinning, policy):
     asked = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
     experiment = SMALL.but(cores=1, **asked)
     record, found = in_force(experiment)
@@ -58,7 +58,7 @@ def test_one_thread_on_one_cpu_takes_every_setting(own_root, runtime, pinning, p
 
 
 @TWO
-def test_torch_s_own_count_goes_before_openmp_s_and_inter_op_threads_do_nothing(own_root):
+def test_torch_s_own_count_goes_before_openmp_s_and_inter_op_threads_do_nothing(leased):
     asked = {"intra_op_threads": 2, "inter_op_threads": 4}
     record, found = in_force(WIDER.but(threads=1, **asked))
     assert found["torch.get_num_threads(), as set"] == 2

@@ -15,6 +15,8 @@ jax = pytest.importorskip("jax")
 from cputrain.engines.jax_ import layers, optimizers  # noqa: E402
 from cputrain.engines.jax_.options import options  # noqa: E402
 
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("compiled_once")]
+
 SMALL = settled(
     engine="jax",
     compile="xla",

@@ -12,7 +12,7 @@ from cputrain.engines.jax_ import hlo, hlo_products
 from cputrain.engines.jax_.parts import Span, by_instruction, shared
 from cputrain.engines.jax_.scopes import part_of
 
-SMALL = {"n_layer": 3, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3}
+SMALL = {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3}
 
 
 def test_moments_are_shared_among_what_runs_in_them():

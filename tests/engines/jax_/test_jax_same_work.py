@@ -13,27 +13,34 @@ pytest.importorskip("jax")
 
 JAX = settled(engine="jax", compile="xla")
 SHAPES = {
-    "baseline": {},
+    "baseline but for its depth": {"n_layer": 1},
     "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
 }
 SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 4, "seq_len": 24, "batch_size": 2}
 VARIANTS = {
-    "two key heads": {"n_kv_head": 2},
     "local, two key heads": {"attention": "local", "window": 6, "n_kv_head": 2},
     "sliding, two key heads": {"attention": "sliding", "window": 6, "n_kv_head": 2},
 }
 OTHERS = {
+    "two key heads": {"n_kv_head": 2, "attention_backend": "sdpa"},
     "one key head, wide": {"head_dim": 24, "n_kv_head": 1},
     "a window of all": {"attention": "sliding", "window": 24},
-    "untied, gated": {"tied": False, "mlp_ratio": 2, "activation": "swiglu"},
-    "computed again": {"activation_checkpointing": True},
+    "untied, gated, computed again": {
+        "tied": False,
+        "mlp_ratio": 2,
+        "activation": "swiglu",
+        "activation_checkpointing": True,
+    },
 }
 CASES = [
-    *((v, a) for v in VARIANTS for a in ("sdpa", "manual")),
-    *((o, "manual") for o in OTHERS),
+    *(v | {"attention_backend": a} for v in VARIANTS.values() for a in ("sdpa", "manual")),
+    *({"attention_backend": "manual"} | other for other in OTHERS.values()),
 ]
+LOOKED_AT = ("odd", "many words")
+"""Shapes whose gradients are held against NumPy's, too: a program more to compile. Those of small
+shapes are in every variant."""
 
 
 def pair(experiment):
@@ -58,17 +65,18 @@ def test_ten_losses_and_the_gradients_agree(shape, batch_of):
     mine, reference = pair(experiment)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(10)]
-    found = mine.gradients(batches[0])
-    assert found.keys() == weight_shapes(experiment).keys()
-    gradients_agree(found, reference.gradients(batches[0]))
+    if shape in LOOKED_AT:
+        found = mine.gradients(batches[0])
+        assert found.keys() == weight_shapes(experiment).keys()
+        gradients_agree(found, reference.gradients(batches[0]))
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
     assert mine.steps_done == reference.steps_done == 10
 
 
-@pytest.mark.parametrize(("variant", "attention"), CASES)
-def test_a_variant_agrees(variant, attention, batch_of):
-    changes = SMALL | (VARIANTS | OTHERS)[variant] | {"attention_backend": attention}
+@pytest.mark.parametrize("variant", CASES, ids=str)
+def test_a_variant_agrees(variant, batch_of):
+    changes = SMALL | variant
     mine, reference = pair(JAX.but(**changes))
     batch = batch_of(JAX.but(**changes))
     gradients_agree(mine.gradients(batch), reference.gradients(batch))

@@ -15,7 +15,8 @@ from cputrain.run.failed import CellFailed
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
-SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 64, "steps": 4, "samples": 1}
+SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 64}
+SMALL |= {"steps": 4, "samples": 1, "tries": 1}
 
 
 def run(experiment):
@@ -49,7 +50,7 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, m
 
 
 @pytest.mark.skipif("clang" not in COMPILERS, reason=str(why_no("clang")))
-def test_clang_s_library_runs_on_libiomp5(own_root):
+def test_clang_s_library_runs_on_libiomp5(leased):
     record = run(asking("clang", "Ofast", threads=2))
     found = {check["name"]: str(check["found"]) for check in record["in_force"]}
     assert record["status"] == "ok" and found["compiler of the native engine"] == "clang"

@@ -66,7 +66,7 @@ def test_between_cells_the_reference_is_stopped_and_uses_no_cpu(run):
     pairs(run.cell("one"))
     (reference,) = run.look()
     before = cpu_ticks(reference)
-    time.sleep(1.0)
+    time.sleep(0.3)
     assert is_stopped(reference) and cpu_ticks(reference) == before
 
 

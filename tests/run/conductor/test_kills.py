@@ -140,25 +140,24 @@ def test_a_killed_parent_of_forked_workers_takes_nobody_with_it(torch_run, kill)
     ends(run)
 
 
-@pytest.mark.parametrize("killed", ["cell", "worker", "reference", "conductor", "starter"])
-def test_with_forked_workers_a_kill_leaves_as_little(torch_run, killed, kill):
+def test_with_forked_workers_a_kill_leaves_as_little(torch_run, kill):
+    """One run for all, as its parent has to import torch."""
     run = torch_run
-    cell, reference, worker = in_a_pair(run, kill)
-    victims = {"cell": cell.pid, "worker": worker, "reference": reference}
-    victims |= {"conductor": run.conductor, "starter": run.starter.pid}
-    os.kill(victims[killed], signal.SIGKILL)
-    if killed in ("conductor", "starter"):
-        run.none_is_left()
-        return
-    cell.rest()
-    wait_until(lambda: not processes.lives(worker), "the cell's worker is left")
-    if killed == "reference":
-        assert not processes.lives(reference)
-    else:
-        wait_until(lambda: is_stopped(reference), "the reference is not stopped")
-    goes_on(run)
-    assert last_record(run.root, "two").forked
-    ends(run)
+    for killed in ("cell", "worker", "reference"):
+        cell, reference, worker = in_a_pair(run, kill)
+        victims = {"cell": cell.pid, "worker": worker, "reference": reference}
+        os.kill(victims[killed], signal.SIGKILL)
+        cell.rest()
+        wait_until(lambda worker=worker: not processes.lives(worker), "the worker is left")
+        if killed == "reference":
+            assert not processes.lives(reference)
+        else:
+            wait_until(lambda pid=reference: is_stopped(pid), "the reference is not stopped")
+        goes_on(run)
+        assert last_record(run.root, "two").forked
+    in_a_pair(run, kill)
+    os.kill(run.conductor, signal.SIGKILL)
+    run.none_is_left()
 
 
 def test_processes_that_torchrun_started_end_with_a_killed_conductor(root, kill):

@@ -20,7 +20,8 @@ from cputrain.sweep import plan
 from cputrain.sweep.side_by_side import lineup
 from cputrain.sweep.side_by_side.rounds import Rounds
 
-SMALL = settled(n_layer=1, n_embd=64, seq_len=32, steps=2, samples=2, warm_up_steps=2, cores=1)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, cores=1)
+SMALL = SMALL.but(steps=2, samples=2, tries=1, warm_up_steps=2)
 NUMPY = SMALL.but(engine="numpy", attention_backend="manual")
 
 

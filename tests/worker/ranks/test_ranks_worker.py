@@ -26,7 +26,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.worker.ranks import torchrun
 
 SHAPE = {"n_layer": 2, "n_embd": 64, "seq_len": 64, "batch_size": 2, "grad_accum": 2}
-SMALL = settled(**SHAPE, processes=2, steps=4, samples=1, warm_up_steps=2)
+SMALL = settled(**SHAPE, processes=2, steps=4, samples=1, tries=1, warm_up_steps=2)
 pytestmark = pytest.mark.skipif(
     (reason := placement.why_not(SMALL)) is not None, reason=str(reason)
 )
@@ -56,10 +56,7 @@ def test_a_cell_of_two_processes_does_the_work_of_one(honest):
     done = record["trained"]["steps_done"]
     expected = [reference.train_step(data.next(), data.next()) for _ in range(done)]
     (sample,) = record["samples"]
-    starts = range(done - 4 * sample["tries"], done, 4)  # which try was kept is not said
-    assert any(
-        sample["loss"] == pytest.approx(expected[start : start + 4], rel=1e-3) for start in starts
-    )
+    assert sample["loss"] == pytest.approx(expected[-4:], rel=1e-3)
     assert record["last_loss"] == pytest.approx(reference.loss(data.first), rel=1e-3)
     assert record["counts"]["tokens_per_step"] == 2 * 2 * 64
 

@@ -1,0 +1,5 @@
+"""The suites as they are on this machine, found once for all tests of a process."""
+
+from cputrain.sweep import plan
+
+ALL = plan.discover()
