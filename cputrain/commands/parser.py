@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, model_flags
+from cputrain.commands import arguments, model_flags, tune_flags
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -135,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
             "project", help="how long a run of a model of your own takes", usage=PROJECT_USAGE
         )
     )
+    _add_offline(tune_flags.add(verbs))
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
