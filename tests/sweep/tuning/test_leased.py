@@ -34,7 +34,7 @@ def test_workers_take_turns_prove_and_leave_nothing(leased, own_root):
 
 def test_a_worker_that_is_not_warm_in_its_time_is_gone_and_the_others_live(leased):
     one = leased.start(TINY, 60.0)
-    slow = settled(n_layer=12, n_embd=768, n_head=12, seq_len=1024, batch_size=8)
+    slow = settled(n_layer=4, n_embd=512, seq_len=512)
     with pytest.raises(CellFailed) as caught:
         leased.start(slow, 1.0)
     assert caught.value.status == "timed out"
