@@ -43,7 +43,7 @@ def opening(budget_s: float, raced: Experiment, default: Experiment) -> str:
 
 def race(ran: Race) -> list[str]:
     """A race that has ended, a line a candidate."""
-    noise = halving.noise([raced.log_ratios for raced in ran.candidates])
+    noise = _noise(ran)
     head = ran.knob
     if ran.step_s:
         head += f", beside {words.seconds(statistics.median(ran.step_s))} a step"
@@ -122,7 +122,8 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
     if gain.is_confirmed:
         return f"confirmed: {said} {how}: {_faster(gain)}"
     word = {"same": "the same within 3 %", "slower": "slower"}.get(gain.verdict.word, "not told")
-    return f"not confirmed, so nothing is recommended: {said} {how}: {word}{effect.reason or ''}"
+    why = "; ".join(filter(None, (word, effect.reason)))
+    return f"not confirmed, so nothing is recommended: {said} {how}: {why}"
 
 
 def _faster(gain: Gain) -> str:
@@ -135,27 +136,27 @@ def _faster(gain: Gain) -> str:
 
 def _each(record: TuningRecord) -> list[str]:
     """What each change gave: by a race without it, or else by its own."""
-    won = [ran for ran in record.races if ran.adopted is not None]
-    if record.without is None and len(won) == 1:
-        (ran,) = won
+    by_race: dict[str, str] = {}
+    for ran in {ran.knob: ran for ran in record.races if ran.adopted is not None}.values():
         assert ran.adopted is not None
-        return [f"the one change: {ran.adopted.label}"]
-    lines = []
-    for ran in (record.without,) if record.without is not None else won:
-        noise = halving.noise([raced.log_ratios for raced in ran.candidates])
-        for raced in ran.candidates if record.without is not None else [ran.adopted]:
-            if raced is None or raced.label in record.left_out:
-                continue
-            if not raced.log_ratios:
-                lines.append(f"  {raced.label}: not known by itself: {raced.reason}")
-                continue
-            ratio = _ratio(raced, noise, inverse=record.without is not None)
-            lines.append(f"  {raced.label}: {ratio}")
-    how = "beside the same settings without it" if record.without is not None else "in its race"
-    head = f"what each change gave, {how} (90 % interval, for choosing):"
+        by_race[ran.adopted.label] = f"{_ratio(ran.adopted, _noise(ran))} in its race"
+    if len(by_race) == 1:
+        return [f"the one change: {label}" for label in by_race]
+    without = {}
+    for raced in [] if record.without is None else record.without.candidates:
+        if record.without is not None and raced.log_ratios:
+            ratio = _ratio(raced, _noise(record.without), inverse=True)
+            without[raced.label] = f"{ratio} beside the same settings without it"
+    lines = ["what each change gave (90 % intervals, for choosing):"]
+    for label, said in by_race.items():
+        if label not in record.left_out:
+            lines.append(f"  {label}: {without.get(label, said)}")
     again = "left out again, as it was not surely slower without"
-    left_out = [f"  {again}: {label}" for label in record.left_out]
-    return [head, *lines, *left_out]
+    return [*lines, *(f"  {again}: {label}" for label in record.left_out)]
+
+
+def _noise(ran: Race) -> float:
+    return halving.noise([raced.log_ratios for raced in ran.candidates])
 
 
 def settings(best: Experiment, record: TuningRecord, gain: Gain) -> str:

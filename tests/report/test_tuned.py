@@ -106,7 +106,7 @@ def test_what_was_not_confirmed_is_not_recommended():
     for ratio, word in ((1.0, "the same within 3 %"), (1.3, "slower")):
         said = tuned.outcome(record(), gain(passes(ratio, noise=0.003), ()))[0]
         assert said.startswith("not confirmed, so nothing is recommended: ") and word in said
-    bad = [FreshPass(status="failed", reason="did not train")]
+    bad = [*passes(0.7), FreshPass(status="failed", reason="did not train")]
     said = tuned.outcome(record(passes=bad), gain(bad, ()))[0]
     assert said.endswith("did not train")
 

@@ -42,23 +42,22 @@ class Gain:
 
 
 def gain(passes: Sequence[FreshPass], earlier: Sequence[Pass]) -> Gain | None:
-    """What the passes say in which both sides have proven that they train.
+    """What the passes say.
 
     Args:
         passes: of the test.
         earlier: A/A passes of the same engine in the machine's records.
 
     Returns:
-        None without a pair that counts.
+        None without a pair that counts, and where a side has once not proven that it trains.
     """
-    proven = [each for each in passes if each.status == "ok"]
-    counting = _passes([each.pairs for each in proven])
-    if not counting:
+    counting = _passes([each.pairs for each in passes])
+    if not counting or any(each.status != "ok" for each in passes):
         return None
-    twins = _passes([each.twins for each in proven])
+    twins = _passes([each.twins for each in passes])
     learned = noise.learn(twins, [counting], earlier)
     made = effect(counting, learned)
-    pairs = sum(len(each.pairs) for each in proven)
+    pairs = sum(len(each.pairs) for each in passes)
     return Gain(made, learned, verdict(made, learned), pairs - made.pairs)
 
 
