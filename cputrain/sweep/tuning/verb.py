@@ -55,9 +55,9 @@ class Tune:
                 f"--budget {minutes:g}: too short for a race and a test of this model: "
                 f"give it {max(0.1, round(needed_s / 60 + 0.05, 1)):g} minutes or more"
             )
-        every = [self.default]
+        every, kept = [self.default], self.asked.kept
         for knob in knobs.table(self.asked.allowed):
-            every += [c.experiment for c in candidates.of(knob, self.default, (), ())[0]]
+            every += [c.experiment for c in candidates.of(knob, self.default, kept, ())[0]]
         cells = (plan.PlannedCell((n,), each, None) for n, each in enumerate(every))
         return [plan.Planned("tune", "tune", suite.Suite, tuple(cells))]
 
