@@ -63,6 +63,8 @@ class Spec(OnPaper, abc.ABC):
         only: what a field may be, where that is not everything.
         has: the settings of `OF_SOME` that it has.
         variants: changes of its plain way that are worth a try beside it, by what they are called.
+        is_raced: whether `tune` may choose it: it is made to train fast, and in the environment
+            that the others are in.
         stack: the environment that it runs in (`run.stacks`).
         start_s: seconds until the first step, compilers aside.
         compile_s: seconds more, by runtime.compile.
@@ -81,6 +83,7 @@ class Spec(OnPaper, abc.ABC):
     only: ClassVar[Allowed] = {}
     has: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    is_raced: ClassVar[bool] = True
     stack: ClassVar[str] = "main"
     start_s: ClassVar[float]
     compile_s: ClassVar[Mapping[str, float]] = {}

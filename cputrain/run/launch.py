@@ -81,7 +81,7 @@ class Worker:
         self.placement = place(experiment)
         self.phase = "starting"
         self.left_over: str | None = None
-        self._left_s = float(experiment.budget.deadline_s)
+        self._left_s = self._given_s = float(experiment.budget.deadline_s)
         self._watch = watch
         self._stops = in_turns and not self.placement.ranks
         self._looks = True
@@ -101,14 +101,21 @@ class Worker:
             )
         )
 
-    def ready(self) -> Ready:
+    def ready(self, within_s: float | None = None) -> Ready:
         """Wait until the worker is warm and its settings are in force; its report.
+
+        Args:
+            within_s: the seconds that it has for that, of those of its deadline; None is all.
 
         Raises:
             CellFailed: it failed, died or ran out of time. The worker is gone then.
         """
+        spared = 0.0 if within_s is None else max(0.0, self._left_s - within_s)
+        self._left_s, self._given_s = self._left_s - spared, self._given_s - spared
         with self._turn(resume=False):
-            return self._answer(Ready)
+            ready = self._answer(Ready)
+        self._left_s, self._given_s = self._left_s + spared, self._given_s + spared
+        return ready
 
     def sample(self, beside: bool = False, steps: int | None = None) -> Sampled:
         """Train a sample's steps; the worker's report of them.
@@ -227,6 +234,6 @@ class Worker:
             self._watch()
             if time.monotonic() - self._turn_since > self._left_s:
                 self.end()
-                limit = self.experiment.budget.deadline_s
+                limit = self._given_s
                 tail = failed.last_words(self._wire.printed)
-                raise CellFailed("timed out", f"after {limit} s, while {self.phase}{tail}")
+                raise CellFailed("timed out", f"after {limit:.0f} s, while {self.phase}{tail}")

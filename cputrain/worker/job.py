@@ -20,7 +20,7 @@ from cputrain.record.part import readings
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
-from cputrain.worker import blocks, proof, saved, serving
+from cputrain.worker import blocks, proof, sampling, saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
 

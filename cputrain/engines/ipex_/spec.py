@@ -36,6 +36,7 @@ class IpexSpec(Spec):
         "matmul_backend": ("default",),
     }
     has = ("auto_kernel_selection", "pinning", "wait_policy", "omp_runtime")
+    is_raced = False  # it has an environment of its own
     stack = "ipex"
     start_s = 6.0
     framework_bytes = 820_000_000

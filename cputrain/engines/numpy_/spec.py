@@ -24,6 +24,7 @@ class NumpySpec(Spec):
     name = "numpy"
     defaults = {**Spec.defaults, "attention_backend": "manual"}
     only = BY_HAND
+    is_raced = False  # it is there to check the others by
     start_s = 2.0
     framework_bytes = 75_000_000
     knobs = together_with(OmpRuntime(), Matmul(), NumpyInstructions())

@@ -29,12 +29,17 @@ T = TypeVar("T", Started, Taken, Ended)
 class Lease:
     """What one cell asks of the conductor; without bench.py, of one of its own.
 
+    Args:
+        path: of the conductor's socket; the one that this process's environment says, where left
+            out.
+
     Raises:
         CellFailed: bench.py's conductor cannot be reached.
     """
 
-    def __init__(self) -> None:
-        path = environ.value(environ.CONDUCTOR)
+    def __init__(self, path: Path | None = None) -> None:
+        said = environ.value(environ.CONDUCTOR)
+        path = path or (Path(said) if said else None)
         self._own: subprocess.Popen[bytes] | None = None
         if path is None:
             self._socket, other = socket.socketpair()
@@ -43,7 +48,7 @@ class Lease:
         else:
             self._socket = socket.socket(socket.AF_UNIX)
             try:
-                self._socket.connect(path)
+                self._socket.connect(str(path))
             except OSError as error:
                 raise CellFailed("failed", f"{path}: {error.strerror}: {_lost()}") from error
         self._lines = self._socket.makefile("rb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from cputrain.record.answers import Failed, Finished, Ready, Sampled
-from cputrain.record.part import Part, Parts
+from cputrain.record.part import Part, Parts, Seconds
 from cputrain.record.process import Placement
 from cputrain.record.requests import WorkerRequest
 
@@ -16,12 +16,15 @@ class NewWorker(Part, frozen=True, kw_only=True):
     Attributes:
         run: the asv call: workers of another one are not gone on with.
         compiled: folder for compiled code.
+        fresh: it is to be a fresh interpreter although it could be forked: workers that are
+            compared with one another start alike.
     """
 
     run: str
     experiment: Parts
     request: WorkerRequest
     compiled: str | None = None
+    fresh: bool = False
 
 
 class Start(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="start"):
@@ -29,20 +32,16 @@ class Start(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="start"):
 
     Attributes:
         keep: leave `compiled` for a later worker.
+        ready_in_s: seconds after which a worker that is not warm has run out of time; None is
+            those of its deadline.
     """
 
     keep: bool = False
+    ready_in_s: Seconds | None = None
 
 
 class Refer(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
-    """Have a reference: the live one of this run and experiment, or a new one, proven to train.
-
-    Attributes:
-        fresh: it is to be a fresh interpreter, as the cell's worker is, although it could be
-            forked: the two sides of a pair start alike.
-    """
-
-    fresh: bool = False
+    """Have a reference: the live one of this run and experiment, or a new one, proven to train."""
 
 
 class Take(Part, frozen=True, kw_only=True, tag_field="ask", tag="take"):

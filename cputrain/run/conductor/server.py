@@ -91,7 +91,7 @@ class Conductor:
             case Start():
                 self._take_up(ask.run)
                 self._unsaved.clear()  # the cell goes on, so it has written what it was told
-                return self._start(ask, self._watch, self._parents)
+                return self._start(ask, self._watch, None if ask.fresh else self._parents)
             case Refer():
                 self._take_up(ask.run)
                 return self._refer(ask)
@@ -133,7 +133,7 @@ class Conductor:
         )
         name = uuid.uuid4().hex[:12]
         self._workers[name] = worker
-        ready = worker.ready()
+        ready = worker.ready(ask.ready_in_s)
         placed = worker.placement
         return Started(worker=name, forked=worker.forked, placement=placed, ready=ready)
 

@@ -111,3 +111,20 @@ def test_a_worker_that_was_killed_while_it_was_stopped_is_a_reason(start):
     worker.process.kill()
     with pytest.raises(CellFailed, match="killed by SIGKILL while training"):
         worker.sample(beside=True)
+
+
+def test_a_worker_that_is_not_warm_in_its_time_is_ended(start, clock):
+    def late():
+        clock.ahead_s += 6.0
+
+    worker = start(watch=late)
+    with pytest.raises(CellFailed, match="after 5 s, while ") as caught:
+        worker.ready(within_s=5.0)
+    assert caught.value.status == "timed out"
+
+
+def test_the_time_until_it_is_warm_is_not_all_that_it_has(start, clock):
+    worker = start()
+    worker.ready(within_s=300.0)
+    clock.ahead_s += LONG_S
+    worker.sample(beside=True)

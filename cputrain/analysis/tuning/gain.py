@@ -1,0 +1,68 @@
+"""What the test of tuned settings says: their time over the default's, interval and verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.paired import noise, planning
+from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.record.tuning import Blocks, FreshPass
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What the fresh passes of a tuning say.
+
+    Attributes:
+        effect: time of a tuned step over that of a default one.
+        noise: that it was made with; None where nothing tells it.
+        verdict: by the rules of every effect.
+        dropped: pairs that did not count.
+    """
+
+    effect: Effect
+    noise: EngineNoise | None
+    verdict: Verdict
+    dropped: int
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the tuned settings are surely faster."""
+        return self.verdict.word == "faster"
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a further pass is not called for, by how exact it is."""
+        return self.effect.passes > 1 and planning.is_closed(self.effect, self.noise)
+
+
+def gain(passes: Sequence[FreshPass], earlier: Sequence[Pass]) -> Gain | None:
+    """What the passes say.
+
+    Args:
+        passes: of the test.
+        earlier: A/A passes of the same engine in the machine's records.
+
+    Returns:
+        None without a pair that counts, and where a side has once not proven that it trains.
+    """
+    counting = _passes([each.pairs for each in passes])
+    if not counting or any(each.status != "ok" for each in passes):
+        return None
+    twins = _passes([each.twins for each in passes])
+    learned = noise.learn(twins, [counting], earlier)
+    made = effect(counting, learned)
+    pairs = sum(len(each.pairs) for each in passes)
+    return Gain(made, learned, verdict(made, learned), pairs - made.pairs)
+
+
+def _passes(blocks: Sequence[Sequence[Blocks]]) -> list[Pass]:
+    kept = [
+        [math.log(b.step_s[0] / b.step_s[1]) for b in each if not b.disturbed] for each in blocks
+    ]
+    return [Pass(tuple(ratios)) for ratios in kept if ratios]

@@ -1,0 +1,135 @@
+"""Who goes on in a race, and who has won it: successive halving over rotations.
+
+In a rotation each candidate and the reference train one block. A candidate's ratio is its step's
+time over the reference's in the same rotation, so that what the machine does meanwhile cancels.
+After so many rotations (`rungs`) the slower half of the candidates goes (Karnin, Koren & Somekh
+2013, "Almost Optimal Exploration in Multi-Armed Bandits", ICML), and whoever is surely slower than
+the fastest. What a race says is for choosing alone: the winner is put to a test of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.paired.model import MEDIAN_VARIANCE
+
+FAR = math.log(1.5)
+"""A candidate slower than this by its first block is ended at once."""
+USUAL = (0.05, 6)
+"""Noise of one ratio, as a standard deviation of logarithms, and how many ratios that is worth:
+pairs of blocks scattered by 2 to 14 % on shared hosts."""
+QUARTILE = 1.4826
+"""Standard deviation of a normal distribution over its median distance from the median."""
+LEVEL = 0.90
+"""Of the interval of a candidate's ratio."""
+BY_CHANCE = 0.02
+"""Of races in which nothing differs, how many may have a winner at one look at them."""
+NEEDED = 0.1
+"""How often a change that gives nothing may pass for one that is needed."""
+FEWEST = 2
+"""Blocks of a winner at least, and of any race: one may be a burst."""
+WORTH = 0.01
+"""A change that gives less than this is not worth a change."""
+LONG_S = 1.5
+"""Seconds of a block from which a race has fewer of them."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a candidate: log ratios, by their median and its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def rungs(block_s: float) -> tuple[int, ...]:
+    """After how many rotations candidates go; the last is the end of a race.
+
+    Args:
+        block_s: seconds of a block.
+    """
+    return (2, 4, 6, 8) if block_s > LONG_S else (2, 4, 8, 16)
+
+
+def noise(ratios: Sequence[Sequence[float]]) -> float:
+    """Standard deviation of one log ratio, learned from all candidates' together."""
+    usual, worth = USUAL
+    off = [
+        abs(ratio - statistics.median(own)) * math.sqrt(len(own) / (len(own) - 1))
+        for own in ratios
+        if len(own) > 1
+        for ratio in own
+    ]
+    if not off:
+        return usual
+    here = QUARTILE * statistics.median(off)
+    return math.sqrt((worth * usual**2 + len(off) * here**2) / (worth + len(off)))
+
+
+def standing(log_ratios: Sequence[float], noise_: float, tail: float = (1 - LEVEL) / 2) -> Standing:
+    """What some ratios say.
+
+    Args:
+        log_ratios: one or more.
+        noise_: see `noise`.
+        tail: how often the truth lies below the interval, and how often above.
+    """
+    value = statistics.median(log_ratios)
+    errors = statistics.NormalDist().inv_cdf(1 - tail)
+    error = errors * noise_ * math.sqrt(MEDIAN_VARIANCE / len(log_ratios))
+    return Standing(value, value - error, value + error)
+
+
+def dropped(ratios: Mapping[int, Sequence[float]], noise_: float, is_rung: bool) -> dict[int, str]:
+    """Who goes after a rotation, each with the reason.
+
+    Args:
+        ratios: of the candidates still in the race, by their place.
+        noise_: see `noise`.
+        is_rung: whether the slower half goes.
+    """
+    known = {place: standing(own, noise_) for place, own in ratios.items()}
+    going = {place: "far slower" for place, each in known.items() if each.value > FAR}
+    best = min([0.0, *(each.high for each in known.values())])
+    for place, each in known.items():
+        if each.low > best and is_rung:
+            going.setdefault(place, "surely slower")
+    left = sorted((p for p in known if p not in going), key=lambda p: known[p].value)
+    if is_rung and len(left) > 1:
+        for place in left[math.ceil(len(left) / 2) :]:
+            going[place] = "in the slower half"
+    return going
+
+
+def is_needed(log_ratios: Sequence[float], noise_: float) -> bool:
+    """Whether settings are surely slower without a change.
+
+    Args:
+        log_ratios: of the settings without it over those with it.
+        noise_: see `noise`.
+    """
+    return standing(log_ratios, noise_, NEEDED).low > 0
+
+
+def winner(ratios: Mapping[int, Sequence[float]], noise_: float, started: int) -> int | None:
+    """The fastest of those that ran to the end, if it is faster than the reference.
+
+    The fastest of several is partly so by chance, so the more there were the surer it has to be
+    (Bonferroni).
+
+    Args:
+        ratios, noise_: as for `dropped`.
+        started: candidates that took a block.
+    """
+    tail = BY_CHANCE / max(1, started)
+    enough = {place: own for place, own in ratios.items() if len(own) >= FEWEST}
+    known = {place: standing(own, noise_, tail) for place, own in enough.items()}
+    if not known:
+        return None
+    best = min(known, key=lambda place: known[place].value)
+    is_faster = known[best].high < 0 and known[best].value < -WORTH
+    return best if is_faster else None

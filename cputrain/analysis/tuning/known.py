@@ -1,0 +1,73 @@
+"""What a machine's records say of single changes, before anything of a tuning runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cputrain.analysis import identical, unchanged
+from cputrain.analysis.counted import counted
+from cputrain.analysis.effects import Analysis
+from cputrain.analysis.paired.model import Pass
+from cputrain.experiment import Experiment
+from cputrain.experiment.runtime import PLAIN
+from cputrain.results.rows import CellResult
+
+
+@dataclass(frozen=True)
+class Known:
+    """The effect of a change that trains the same, on the model of some suite.
+
+    Attributes:
+        engine: of the reference.
+        changes: fields that differ from the reference's, by name.
+        value, low, high: time over the reference's, with its 99 % interval.
+    """
+
+    engine: str
+    changes: Mapping[str, Any]
+    value: float
+    low: float
+    high: float
+
+    def says(self, experiment: Experiment, reference: Experiment) -> bool:
+        """Whether it is the change from one settled experiment to another."""
+        if reference.runtime.engine != self.engine:
+            return False
+        return _plainly(_flat(experiment, reference)) == _plainly(self.changes)
+
+
+def _flat(experiment: Experiment, reference: Experiment) -> dict[str, Any]:
+    differing = unchanged.differing(experiment.to_json(), reference.to_json())
+    return {name: v for part, f in differing.items() if part != "budget" for name, v in f.items()}
+
+
+def _plainly(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what another engine does by itself."""
+    if "engine" not in changes:
+        return dict(changes)
+    return {name: value for name, value in changes.items() if name not in PLAIN}
+
+
+def known(analysis: Analysis) -> list[Known]:
+    """What the cells of a machine say, those with an interval."""
+    made = []
+    for setting in unchanged.settings(list(zip(analysis.cells, analysis.rows, strict=True))):
+        base, row = setting.base.experiment, setting.row
+        value, low, high = (row.get(name) for name in ("effect", "effect_low", "effect_high"))
+        if value is None or low is None or high is None:
+            continue
+        differing = unchanged.differing(setting.cell.experiment, base)
+        parts = (fields for part, fields in differing.items() if part != "budget")
+        changes = {name: field for fields in parts for name, field in fields.items()}
+        engine = str(base.get("runtime", {}).get("engine"))
+        made.append(Known(engine, changes, value, low, high))
+    return made
+
+
+def identical_passes(cells: Sequence[CellResult], engine: str) -> list[Pass]:
+    """Every A/A pass of an engine in the records of a machine."""
+    alike = [c for c in cells if identical.is_identical(c) and identical.engine(c) == engine]
+    workers = [w for flag in (False, True) for w in identical.distinct(alike, earlier=flag)]
+    return list(counted(workers).passes)

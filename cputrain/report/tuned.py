@@ -1,0 +1,181 @@
+"""A tuning in plain lines, and the settings that it recommends as a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+
+from cputrain.analysis.tuning import halving
+from cputrain.analysis.tuning.gain import Gain
+from cputrain.experiment import PART_OF, Experiment
+from cputrain.experiment.described import FIELDS, NONE
+from cputrain.record.tuning import FreshPass, Race, Raced, TuningRecord
+from cputrain.report import words
+from cputrain.wording import counted
+
+ALL_DISTURBED = (
+    "others had the CPUs during every pair; python3 bench.py doctor says what disturbs, a longer "
+    "--budget gives it more of them"
+)
+
+
+def opening(budget_s: float, raced: Experiment, default: Experiment) -> str:
+    """What will be done, and with how much of a step.
+
+    Args:
+        raced: the default as it races.
+        default: as it is.
+    """
+    text = f"tuning for {words.duration(budget_s)} at most: races, then a test of the winner"
+    micro, whole = raced.training.batch_size, default.training.batch_size
+    if micro != whole:
+        text += (
+            f"; races in micro-batches of {micro} sequences instead of {whole}, the test in {whole}"
+        )
+    if raced.budget.micro_batches is not None:
+        text += (
+            f"; one of {raced.training.grad_accum} micro-batches is run, the others are reckoned"
+        )
+    return text
+
+
+def race(ran: Race) -> list[str]:
+    """A race that has ended, a line a candidate."""
+    noise = _noise(ran)
+    head = ran.knob
+    if ran.step_s:
+        head += f", beside {words.seconds(statistics.median(ran.step_s))} a step"
+    rules = {_rule(raced) for raced in ran.candidates}
+    if len(rules) == 1 and None not in rules:
+        return [f"{head}: cannot be here: {rules.pop()}"]
+    wide = max((len(raced.label) for raced in ran.candidates), default=0)
+    lines = [f"  {raced.label:<{wide}}  {_came_of(raced, noise)}" for raced in ran.candidates]
+    return [head, *lines]
+
+
+def _rule(raced: Raced) -> str | None:
+    """Why it cannot be, without its own field and value; None where it ran."""
+    if raced.outcome != "refused" or raced.reason is None:
+        return None
+    _, _, rule = raced.reason.rpartition(f"{raced.label.partition('=')[0]} = ")
+    return rule.partition(": ")[2] or raced.reason
+
+
+def _came_of(raced: Raced, noise: float) -> str:
+    if not raced.log_ratios or raced.outcome == "failed":
+        return {"known": "slower: "}.get(raced.outcome, "") + (raced.reason or "")
+    text = f"{_ratio(raced, noise)}  {counted(len(raced.log_ratios), 'block')}"
+    if raced.outcome == "adopted":
+        return f"{text}, faster: the races go on with it"
+    return text if raced.outcome == "raced" else f"{text}, {raced.reason}: ended"
+
+
+def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
+    """Its ratio with the 90 % interval of its race."""
+    known = halving.standing(raced.log_ratios, noise)
+    ends = [math.exp(-v if inverse else v) for v in (known.value, known.low, known.high)]
+    return words.ratio(ends[0], min(ends[1:]), max(ends[1:]))
+
+
+def testing(labels: Sequence[str]) -> str:
+    """What is put to the test."""
+    return f"test of {', '.join(labels)}: fresh workers beside fresh workers of the default"
+
+
+def fresh_pass(taken: FreshPass, number: int) -> str:
+    """A pass of the test that has ended."""
+    if taken.status != "ok":
+        return f"  pass {number}: {taken.status}: {taken.reason}"
+    kept = [each for each in taken.pairs if not each.disturbed]
+    text = f"  pass {number}: {counted(len(taken.pairs), 'pair')}"
+    if len(kept) < len(taken.pairs):
+        text += f", {len(taken.pairs) - len(kept)} of them disturbed"
+    if kept:
+        text += f", {words.ratio(statistics.median(b.step_s[0] / b.step_s[1] for b in kept))}"
+    return text
+
+
+def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
+    """What came of it: the gain, what each change gave, what was not tried."""
+    lines = [_verdict(record, gain)]
+    if gain is not None and gain.is_confirmed:
+        lines += _each(record)
+    if record.not_tried:
+        lines.append(f"not tried for lack of time: {', '.join(record.not_tried)}")
+    lines.append(f"took {words.duration(record.took_s)} of {words.duration(record.budget_s)}")
+    return lines
+
+
+def _verdict(record: TuningRecord, gain: Gain | None) -> str:
+    if record.tuned is None:
+        return "no change was surely faster in its race: nothing is recommended"
+    if gain is None:
+        bad = [each.reason for each in record.passes if each.status != "ok"]
+        why = bad[-1] if bad else ALL_DISTURBED
+        return f"not confirmed, so nothing is recommended: {why}"
+    effect = gain.effect
+    passes, pairs = counted(effect.passes, "pass", "passes"), counted(effect.pairs, "pair")
+    said = f"{words.ratio(effect.value, effect.low, effect.high)} of the default's time for a step"
+    how = f"(99 % interval; {passes} of fresh workers, {pairs})"
+    if gain.is_confirmed:
+        return f"confirmed: {said} {how}: {_faster(gain)}"
+    word = {"same": "the same within 3 %", "slower": "slower"}.get(gain.verdict.word, "not told")
+    why = "; ".join(filter(None, (word, effect.reason)))
+    return f"not confirmed, so nothing is recommended: {said} {how}: {why}"
+
+
+def _faster(gain: Gain) -> str:
+    """The gain, the other way round: in speed."""
+    effect = gain.effect
+    ends = [None if end is None else 1 / end for end in (effect.high, effect.low)]
+    low, high = ends
+    return f"{words.ratio(1 / effect.value, low, high)} as fast"
+
+
+def _each(record: TuningRecord) -> list[str]:
+    """What each change gave: by a race without it, or else by its own."""
+    by_race: dict[str, str] = {}
+    for ran in {ran.knob: ran for ran in record.races if ran.adopted is not None}.values():
+        assert ran.adopted is not None
+        by_race[ran.adopted.label] = f"{_ratio(ran.adopted, _noise(ran))} in its race"
+    if len(by_race) == 1:
+        return [f"the one change: {label}" for label in by_race]
+    without = {}
+    for raced in [] if record.without is None else record.without.candidates:
+        if record.without is not None and raced.log_ratios:
+            ratio = _ratio(raced, _noise(record.without), inverse=True)
+            without[raced.label] = f"{ratio} beside the same settings without it"
+    lines = ["what each change gave (90 % intervals, for choosing):"]
+    for label, said in by_race.items():
+        if label not in record.left_out:
+            lines.append(f"  {label}: {without.get(label, said)}")
+    again = "left out again, as it was not surely slower without"
+    return [*lines, *(f"  {again}: {label}" for label in record.left_out)]
+
+
+def _noise(ran: Race) -> float:
+    return halving.noise([raced.log_ratios for raced in ran.candidates])
+
+
+def settings(best: Experiment, record: TuningRecord, gain: Gain) -> str:
+    """TOML that `--model` reads: the fields that differ from the baseline's."""
+    usual, mine = Experiment().flat(), best.flat()
+    low, high = gain.effect.low, gain.effect.high
+    lines = [
+        f"# tuned {record.started} on {record.machine}: a step takes "
+        f"{words.ratio(gain.effect.value, low, high)} of the untuned time"
+    ]
+    by_part: dict[str, list[str]] = {}
+    for name in FIELDS:
+        if mine[name] != usual[name]:
+            by_part.setdefault(PART_OF[name], []).append(f"{name} = {_toml(mine[name])}")
+    for part, fields in by_part.items():
+        lines += ["", f"[{part}]", *fields]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    """A value as TOML has it; of words, numbers and yes or no it is JSON."""
+    return json.dumps(NONE if value is None else value)

@@ -1,0 +1,82 @@
+"""The values of a knob as experiments, each that cannot be with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.tuning.known import Known
+from cputrain.engines import specs
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.record.tuning import Fields, Outcome, Raced
+from cputrain.run import placement, stacks
+from cputrain.sweep.tuning.knobs import Changes, Knob
+
+FAR = 1.25
+"""A change that the records say is slower than this, with its whole interval, is not tried."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A change that can be tried.
+
+    Attributes:
+        label: for people.
+        changes: of the best so far.
+        experiment: with them, settled.
+        known: what the machine's records say of it; None where they say nothing.
+    """
+
+    label: str
+    changes: Changes
+    experiment: Experiment
+    known: Known | None = None
+
+
+def of(
+    knob: Knob, best: Experiment, kept: Sequence[str], known: Sequence[Known]
+) -> tuple[list[Candidate], list[Raced]]:
+    """The candidates of a knob, and those that are none, each with the reason.
+
+    Args:
+        knob: whose values.
+        best: so far, settled.
+        kept: fields that are not to be changed.
+        known: what the machine's records say.
+    """
+    can: list[Candidate] = []
+    cannot: list[Raced] = []
+    for label, changes in knob.values(best).items():
+        usual = best.flat()
+        if any(name in kept and value != usual[name] for name, value in changes.items()):
+            continue
+        try:
+            experiment = specs.settle(best.but(**changes))
+            reason = placement.why_not(experiment, stacks.MAIN)
+        except ExperimentError as error:
+            reason = str(error)
+        if reason is not None:
+            cannot.append(refused(label, changes, reason))
+            continue
+        if experiment == best or any(experiment == other.experiment for other in can):
+            continue
+        told = next((each for each in known if each.says(experiment, best)), None)
+        if told is not None and told.low > FAR:
+            reason = (
+                f"{told.value:.2f}x [{told.low:.2f}, {told.high:.2f}] in this machine's records"
+            )
+            cannot.append(refused(label, changes, reason, is_known=True))
+            continue
+        can.append(Candidate(label, changes, experiment, told))
+    return can, cannot
+
+
+def refused(label: str, changes: Changes, reason: str, is_known: bool = False) -> Raced:
+    """A candidate that is not tried."""
+    outcome: Outcome = "known" if is_known else "refused"
+    return Raced(label=label, changes=fields(changes), outcome=outcome, reason=reason)
+
+
+def fields(changes: Changes) -> Fields:
+    """Changes as a record has them."""
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in changes.items()}

@@ -1,0 +1,177 @@
+"""The test of a winner: passes of fresh workers of it beside fresh workers of the default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.tuning.gain import Gain, gain
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.record.part import Status
+from cputrain.record.tuning import Blocks, FreshPass
+from cputrain.run.failed import CellFailed
+from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.workers import Running, Workers
+from cputrain.worker import blocks
+
+PAIRS, FEWEST_PAIRS = 8, 3
+MOST_PASSES = 12
+AFTER_FIRST = 0.8
+"""Time of a later pass over that of the first, which has a worker more; and some to spare."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The experiments of a test, as they run there.
+
+    Attributes:
+        tuned, default: what is compared.
+        twin: runs in two workers in the first pass, which tells the noise: the tuned one where
+            both have one engine, else the default one.
+    """
+
+    tuned: Experiment
+    default: Experiment
+
+    @property
+    def twin(self) -> Experiment:
+        """See above."""
+        return self.tuned if _engine(self.tuned) == _engine(self.default) else self.default
+
+
+def _engine(experiment: Experiment) -> str:
+    return experiment.runtime.engine
+
+
+def sides(tuned: Experiment, default: Experiment) -> Sides:
+    """Both in whole micro-batches, as many of them as a step of seconds leaves time for."""
+    return Sides(reduced.composed(tuned), reduced.composed(default))
+
+
+def pass_s(tested: Sides, slowness: float = 1.0) -> float:
+    """A guess at the seconds of the first pass, with as few pairs as will do.
+
+    Args:
+        tested: what it compares.
+        slowness: of this machine: seconds over those that are guessed.
+    """
+    every = (tested.tuned, tested.default, tested.twin)
+    start = sum(reduced.start_s(each) for each in every)
+    return slowness * (start + (FEWEST_PAIRS + 1) * sum(map(reduced.micro_s, every)))
+
+
+class Test:
+    """Takes passes until the effect is as exact as it need be, or the time is up.
+
+    Args:
+        workers: where they come from.
+        tested: what is compared.
+        earlier: A/A passes of the twin's engine in the machine's records.
+        seed: says who runs first.
+        now: seconds of a clock that only grows.
+        taken: told of each pass.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        tested: Sides,
+        earlier: Sequence[Pass],
+        seed: int,
+        now: Callable[[], float],
+        taken: Callable[[FreshPass], None],
+    ) -> None:
+        self._workers, self._tested, self._seed = workers, tested, seed
+        self._earlier, self._now, self._taken = earlier, now, taken
+        self.passes: list[FreshPass] = []
+
+    def run(self, until: float) -> Gain | None:
+        """What the passes say; None without a pair that counts."""
+        took = 0.0
+        while len(self.passes) < MOST_PASSES:
+            began = self._now()
+            if self.passes and began + took > until:
+                break
+            self.passes.append(self._pass(until))
+            self._taken(self.passes[-1])
+            took = (self._now() - began) * (AFTER_FIRST if len(self.passes) == 1 else 1)
+            if self.passes[-1].status not in ("ok", "unproven"):
+                break
+            if (known := self.gain()) is not None and known.is_closed:
+                break
+        return self.gain()
+
+    def gain(self) -> Gain | None:
+        """What the passes so far say."""
+        return gain(self.passes, self._earlier)
+
+    def _pass(self, until: float) -> FreshPass:
+        tested, began = self._tested, self._now()
+        running: list[Running] = []
+        pairs: list[Blocks] = []
+        twins: list[Blocks] = []
+        status: Status = "ok"
+        reason: str | None = None
+        wanted = [tested.tuned, tested.default, *([] if self.passes else [tested.twin])]
+        try:
+            for experiment in wanted:
+                within = max(60.0, until - self._now())
+                running.append(self._workers.start(experiment, within))
+            pairs, twins = self._pairs(running, began, until)
+            for worker in (running[0], running[1]):
+                self._workers.prove(worker)
+                running.remove(worker)
+        except CellFailed as failure:
+            status, reason = failure.status, failure.reason
+        for worker in running:
+            self._end(worker)
+        return FreshPass(
+            pairs=pairs,
+            twins=twins,
+            twins_engine=_engine(tested.twin) if twins else None,
+            status=status,
+            reason=reason,
+            wall_s=self._now() - began,
+        )
+
+    def _end(self, worker: Running) -> None:
+        try:
+            self._workers.end(worker)
+        except CellFailed:
+            return  # it is gone already
+
+    def _pairs(
+        self, running: Sequence[Running], began: float, until: float
+    ) -> tuple[list[Blocks], list[Blocks]]:
+        """Pairs of a pass; in the first one fewer where that leaves time for another."""
+        tuned, default = running[:2]
+        original = tuned if self._tested.twin == self._tested.tuned else default
+        pairs: list[Blocks] = []
+        twins: list[Blocks] = []
+        for number in range(PAIRS):
+            at = self._now()
+            pairs.append(self._pair(tuned, default, number))
+            if len(running) > 2:
+                twins.append(self._pair(original, running[2], number))
+            with_next = 2 * self._now() - at  # if the next pair takes as long
+            another_s = AFTER_FIRST * (with_next - began) if len(running) > 2 else 0.0
+            if len(pairs) >= FEWEST_PAIRS and with_next + another_s > until:
+                break
+        return pairs, twins
+
+    def _pair(self, cell: Running, other: Running, number: int) -> Blocks:
+        order = blocks.order(f"{self._seed} {len(self.passes)}", number)
+        taken = {side: self._workers.block(cell if side == "cell" else other) for side in order}
+        own, beside = taken["cell"], taken["reference"]
+        return Blocks(
+            step_s=(own.median_s, beside.median_s),
+            disturbed=own.disturbed or beside.disturbed,
+            first=order[0],
+        )
+
+
+def engine_of_noise(tested: Sides) -> str:
+    """The engine whose workers tell the noise; torch's where there are two, which is noisiest."""
+    return specs.of(_engine(tested.twin)).name

@@ -1,0 +1,199 @@
+"""A race: candidates of one knob beside their reference, a block each in turns."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+
+from cputrain.analysis.tuning import halving
+from cputrain.errors import RunError
+from cputrain.experiment import Experiment
+from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.tuning import Race
+from cputrain.run.failed import CellFailed
+from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.runner import Ran, Runner
+from cputrain.sweep.tuning.workers import Running, Workers
+
+MOST = 6
+"""Workers that are alive together."""
+WARM_FAR = 2.0
+"""A candidate whose fastest step of the warm-up is so many times the reference's is ended."""
+DIED = "the settings that all others are compared with gave no number: {reason}"
+
+
+class Racing:
+    """Runs races.
+
+    Args:
+        workers: where they come from.
+        chance: orders each rotation.
+        now: seconds of a clock that only grows.
+        free_bytes: of memory.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        chance: random.Random,
+        now: Callable[[], float],
+        free_bytes: Callable[[], int],
+    ) -> None:
+        self._workers, self._chance, self._now, self._free = workers, chance, now, free_bytes
+
+    def race(
+        self,
+        knob: str,
+        reference: Running,
+        candidates: Sequence[Candidate],
+        until: float,
+        as_run: Callable[[Experiment], Experiment],
+        halves: bool = True,
+    ) -> Ran:
+        """Race candidates; all but the fastest are ended.
+
+        Args:
+            knob: what they vary.
+            reference: warm, and runs the best so far.
+            candidates: one or more.
+            until: by the clock; what has not started by then is not tried.
+            as_run: the experiment that stands for one while it races.
+            halves: whether slow ones go.
+
+        Raises:
+            RunError: the reference gave no number.
+        """
+        runners, waiting = self._start(reference, candidates, until, as_run, halves)
+        step_s, order = self._rotate(reference, runners, until, halves)
+        won = self._winner(runners) if halves else None
+        fastest = reference
+        for place, runner in enumerate(runners):
+            if runner.running is None:
+                continue
+            if place == won:
+                fastest, runner.outcome = runner.running, "adopted"
+            else:
+                self._workers.end(runner.running)
+        if fastest is not reference:
+            self._workers.end(reference)
+        race = Race(
+            knob=knob,
+            reference=reference.experiment.to_json(),
+            step_s=step_s,
+            order=order,
+            candidates=[runner.raced for runner in runners],
+        )
+        return Ran(race, fastest, None if won is None else runners[won].candidate, waiting)
+
+    def _start(
+        self,
+        reference: Running,
+        candidates: Sequence[Candidate],
+        until: float,
+        as_run: Callable[[Experiment], Experiment],
+        halves: bool,
+    ) -> tuple[list[Runner], list[Candidate]]:
+        runners: list[Runner] = []
+        for number, candidate in enumerate(candidates):
+            alive = sum(runner.running is not None for runner in runners)
+            experiment = as_run(candidate.experiment)
+            is_full = memory_bytes(experiment).total > self._free() or alive + 1 >= MOST
+            if is_full and alive:
+                return runners, list(candidates[number:])
+            runner = Runner(candidate)
+            runners.append(runner)
+            expected_s = self._expected_s(reference, experiment)
+            if self._now() + expected_s > until:
+                runner.ended("not tried", "no time was left")
+                continue
+            try:
+                self._warm(runner, experiment, 2 * expected_s + 10, reference, halves)
+            except CellFailed as failure:
+                runner.ended("failed", f"{failure.status}: {failure.reason}")
+        return runners, []
+
+    @staticmethod
+    def _expected_s(reference: Running, experiment: Experiment) -> float:
+        """Seconds until a worker is warm, by those of the reference."""
+        guessed = reduced.start_s(reference.experiment)
+        return reduced.start_s(experiment) * min(3.0, max(1 / 3, reference.ready_s / guessed))
+
+    def _warm(
+        self, runner: Runner, run: Experiment, within_s: float, reference: Running, halves: bool
+    ) -> None:
+        runner.running = running = self._workers.start(run, within_s)
+        runner.ready_s, runner.warm_step_s = running.ready_s, running.warm_step_s
+        times = running.warm_step_s / reference.warm_step_s
+        if halves and times > WARM_FAR and reduced.is_alike(run, reference.experiment):
+            self._workers.end(running)
+            runner.ended("dropped", f"{times:.1f}x by its fastest step before the race")
+
+    def _rotate(
+        self, reference: Running, runners: Sequence[Runner], until: float, halves: bool
+    ) -> tuple[list[float], list[list[int]]]:
+        """Rotations to the end; step times of the reference, and who ran when."""
+        step_s: list[float] = []
+        orders: list[list[int]] = []
+        rungs: tuple[int, ...] = ()
+        while alive := [p for p, runner in enumerate(runners) if runner.running is not None]:
+            began = self._now()
+            orders.append(self._chance.sample([-1, *alive], len(alive) + 1))
+            step_s.append(self._rotation(reference, runners, orders[-1]))
+            took = self._now() - began
+            rungs = rungs or halving.rungs(took / (len(alive) + 1))
+            if halves:
+                self._drop(runners, is_rung=len(orders) in rungs)
+            is_last = len(orders) >= rungs[-1] or self._is_told(runners, len(orders), rungs)
+            is_late = self._now() + took > until and len(orders) >= halving.FEWEST
+            if is_last or is_late:
+                break
+        return step_s, orders
+
+    def _rotation(
+        self, reference: Running, runners: Sequence[Runner], order: Sequence[int]
+    ) -> float:
+        times: dict[int, float] = {}
+        for place in order:
+            running = reference if place < 0 else runners[place].running
+            assert running is not None
+            try:
+                times[place] = self._workers.block(running).median_s
+            except CellFailed as failure:
+                if place < 0:
+                    raise RunError(DIED.format(reason=failure.reason)) from failure
+                runners[place].ended("failed", f"{failure.status}: {failure.reason}")
+        own = times.pop(-1)
+        for place, seconds in times.items():
+            runners[place].step_s.append(seconds)
+            runners[place].log_ratios.append(math.log(seconds / own))
+        return own
+
+    @staticmethod
+    def _noise(runners: Sequence[Runner]) -> float:
+        return halving.noise([runner.log_ratios for runner in runners])
+
+    def _alive(self, runners: Sequence[Runner]) -> dict[int, list[float]]:
+        return {p: r.log_ratios for p, r in enumerate(runners) if r.running is not None}
+
+    def _drop(self, runners: Sequence[Runner], is_rung: bool) -> None:
+        going = halving.dropped(self._alive(runners), self._noise(runners), is_rung)
+        for place, reason in going.items():
+            running = runners[place].running
+            assert running is not None
+            self._workers.end(running)
+            runners[place].ended("dropped", reason)
+
+    def _is_told(self, runners: Sequence[Runner], done: int, rungs: Sequence[int]) -> bool:
+        """Whether the last one left is surely slower or faster than the reference."""
+        alive = self._alive(runners)
+        if len(alive) != 1 or done not in rungs[1:]:
+            return False
+        (ratios,) = alive.values()
+        is_slower = halving.standing(ratios, self._noise(runners)).low > 0
+        return is_slower or self._winner(runners) is not None
+
+    def _winner(self, runners: Sequence[Runner]) -> int | None:
+        started = sum(bool(runner.log_ratios) for runner in runners)
+        return halving.winner(self._alive(runners), self._noise(runners), started)

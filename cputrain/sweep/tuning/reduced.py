@@ -1,0 +1,83 @@
+"""How much of a step is run while settings race, and how long that may take.
+
+A step of seconds leaves a race few blocks. What most settings change shows in a few sequences as
+well: they race in micro-batches of fewer, and of those that a step sums up one is run, with the
+update, the others reckoned (`budget.micro_batches`). The winner is put to the test in whole
+micro-batches.
+"""
+
+from __future__ import annotations
+
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.model import flops
+from cputrain.run import placement
+from cputrain.sweep.durations import ASSUMED_FLOPS, SLOWER
+
+MICRO_S = 0.8
+"""Seconds of a micro-batch, guessed, from which races have smaller ones."""
+WHOLE_S = 0.5
+"""Seconds of a step, guessed, from which one of its micro-batches is run."""
+TOKENS = 256
+"""Of a micro-batch at least: matrix products of fewer rows are another thing."""
+MICRO_BATCHES = 6
+"""That a worker runs until it is warm: the first loss, the first step, a warm-up, a profile."""
+
+
+def micro_s(experiment: Experiment) -> float:
+    """A guess at the seconds of a micro-batch, knowing nothing of the machine but its cores."""
+    step = flops.flops_per_step(experiment).total / experiment.training.grad_accum
+    slower = SLOWER.get(experiment.model.architecture, 1.0)
+    placed = placement.place(experiment)
+    return step * slower / ASSUMED_FLOPS / min(placed.threads, placed.physical_cores)
+
+
+def composed(experiment: Experiment) -> Experiment:
+    """The same, with one micro-batch run of those of a long step."""
+    accum = experiment.training.grad_accum
+    is_long = micro_s(experiment) * accum > WHOLE_S and experiment.system.processes is None
+    budget = {"steps": None, "warm_up_s": 1.5, "warm_up_steps": 30}
+    return experiment.but(micro_batches=1 if accum > 1 and is_long else None, **budget)
+
+
+def reduced(experiment: Experiment) -> Experiment:
+    """The same step in smaller micro-batches, where whole ones take long; `composed`."""
+    training = experiment.training
+    batch = training.batch_size
+    if experiment.training.objective != "forward" and micro_s(experiment) > MICRO_S:
+        sizes = [n for n in range(1, batch + 1) if not batch % n and n * training.seq_len >= TOKENS]
+        each = micro_s(experiment) / batch
+        fitting = [size for size in sizes if size * each <= MICRO_S]
+        batch = max(fitting) if fitting else min(sizes, default=batch)
+    fewer = training.batch_size // batch
+    if fewer > 1:
+        chunk = experiment.runtime.loss_chunk
+        fits = chunk is None or chunk <= batch * training.seq_len
+        experiment = experiment.but(
+            batch_size=batch,
+            grad_accum=training.grad_accum * fewer,
+            loss_chunk=chunk if fits else None,
+        )
+    return composed(experiment)
+
+
+def is_alike(one: Experiment, other: Experiment) -> bool:
+    """Whether as many tokens of a step are really computed, the reckoned ones not among them."""
+    first, second = (
+        each.training.batch_size * (each.budget.micro_batches or each.training.grad_accum)
+        for each in (one, other)
+    )
+    return first == second
+
+
+def start_s(experiment: Experiment) -> float:
+    """A guess at the seconds until a worker is warm."""
+    spec = specs.of(experiment.runtime.engine)
+    compiling = spec.compile_s.get(experiment.runtime.compile or "", 0.0)
+    return spec.start_s + compiling + MICRO_BATCHES * micro_s(experiment) + 1.5
+
+
+def same(one: Experiment, other: Experiment) -> bool:
+    """Whether two experiments run the same, and as much of a step of it."""
+    micro = one.budget.micro_batches == other.budget.micro_batches
+    return one.identity == other.identity and micro

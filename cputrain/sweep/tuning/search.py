@@ -1,0 +1,179 @@
+"""The search: a race for each knob, the winner of one the reference of the next."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from cputrain.analysis.tuning.known import Known
+from cputrain.engines import specs
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.record.tuning import Race, Raced
+from cputrain.sweep.tuning import candidates, reduced
+from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.knobs import Knob
+from cputrain.sweep.tuning.race import Racing
+from cputrain.sweep.tuning.workers import Running, Workers, reference
+
+SHARE = 0.4
+"""Of the time left for races, the most that one of them takes, but for the last ones."""
+PAIR = "the pair of the two best left"
+AsRun = Callable[[Experiment], Experiment]
+
+
+class Search:
+    """Finds the fastest settings.
+
+    Args:
+        racing: runs the races.
+        workers: where their references come from.
+        default: what is to be made faster, settled.
+        kept: fields that are not to be changed.
+        known: what the machine's records say.
+        now: seconds of a clock that only grows.
+        raced: told of each race that has ended.
+
+    Attributes:
+        found: so far.
+        races: that have ended.
+        not_tried: knobs that there was no time for.
+        versions: of what trained the default settings.
+    """
+
+    def __init__(
+        self,
+        racing: Racing,
+        workers: Workers,
+        default: Experiment,
+        kept: Sequence[str],
+        known: Sequence[Known],
+        now: Callable[[], float],
+        raced: Callable[[Race], None],
+    ) -> None:
+        self._racing, self._workers, self._now, self._raced = racing, workers, now, raced
+        self._kept, self._known = kept, known
+        self._reference: Running | None = None
+        self.found = Found.nothing(default)
+        self.races: list[Race] = []
+        self.not_tried: list[str] = []
+        self.versions: dict[str, str] = {}
+        self._tried: set[str] = {default.identity}
+
+    def run(self, knobs: Sequence[Knob], until: float) -> None:
+        """A race for each knob, those first that are likely to give most; ends its workers.
+
+        Raises:
+            RunError: the default settings gave no number.
+        """
+        self.versions = self._refer(reduced.reduced, until).versions
+        ordered = self._in_order(knobs)
+        for number, knob in enumerate(ordered):
+            left_s = until - self._now()
+            share = max(SHARE, 1 / (len(ordered) - number))
+            self._knob(knob, self._now() + share * left_s, until)
+        self._pair(until)
+        self._close()
+
+    def _in_order(self, knobs: Sequence[Knob]) -> list[Knob]:
+        """By what the records say of the best value of each, else by what is usual."""
+
+        def expected(knob: Knob) -> float:
+            can, _ = candidates.of(knob, self.found.best, self._kept, self._known)
+            told = [c.known.value for c in can if c.known is not None]
+            return min(told) if told and len(told) == len(can) else min([knob.expected, *told])
+
+        # What races with whole micro-batches takes the time of many others where they are long.
+        best = self.found.best
+        is_long = not reduced.same(reduced.reduced(best), reduced.composed(best))
+        return sorted(knobs, key=lambda knob: (is_long and knob.is_whole, expected(knob)))
+
+    def _knob(self, knob: Knob, ends: float, until: float) -> None:
+        can, cannot = candidates.of(knob, self.found.best, self._kept, self._known)
+        can = [c for c in can if c.experiment.identity not in self._tried]
+        as_run = reduced.composed if knob.is_whole else reduced.reduced
+        soonest_s = min((reduced.start_s(as_run(c.experiment)) for c in can), default=0.0)
+        is_late = self._now() + soonest_s > until
+        if can and is_late:
+            self.not_tried.append(knob.name)
+        if can and not is_late:
+            self._race(knob.name, can, ends, as_run, cannot)
+        elif cannot:
+            run = reduced.reduced(self.found.best).to_json()
+            self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
+
+    def _refer(self, as_run: AsRun, until: float) -> Running:
+        """A worker of the best so far, as the next race runs it: the one that lives, or another.
+
+        Raises:
+            RunError: it gave no number.
+        """
+        wanted = as_run(self.found.best)
+        if self._reference is None or not reduced.same(self._reference.experiment, wanted):
+            self._close()
+            what = "the best so far" if self.found.adopted else "the default settings"
+            within_s = max(60.0, until - self._now())
+            self._reference = reference(self._workers, wanted, within_s, what)
+        return self._reference
+
+    def _close(self) -> None:
+        if self._reference is not None:
+            self._workers.end(self._reference)
+            self._reference = None
+
+    def _race(
+        self,
+        name: str,
+        can: Sequence[Candidate],
+        until: float,
+        as_run: AsRun,
+        cannot: Sequence[Raced] = (),
+    ) -> None:
+        """Race candidates, in several races where the memory has no room for all."""
+        waiting = list(can)
+        while waiting:
+            beside = self._refer(as_run, until)
+            ran = self._racing.race(name, beside, waiting, until, as_run)
+            self._reference = ran.fastest
+            self._tried |= {
+                candidate.experiment.identity
+                for candidate, raced in zip(waiting, ran.race.candidates, strict=False)
+                if raced.outcome != "not tried"
+            }
+            if ran.winner is not None:
+                self.found = self.found.plus(name, ran.winner)
+            waiting = ran.waiting
+            self._ended(structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot]))
+            cannot = ()
+
+    def _ended(self, race: Race) -> None:
+        self.races.append(race)
+        self._raced(race)
+
+    def _pair(self, until: float) -> None:
+        """The two best changes of different knobs that alone were not surely faster, together."""
+        taken = {each.knob for each in self.found.adopted}
+        near: dict[str, Raced] = {}
+        for race in self.races:
+            for raced in race.candidates if race.knob not in taken else []:
+                if raced.log_ratios and _value(raced) < min(0.0, _value(near.get(race.knob))):
+                    near[race.knob] = raced
+        two = sorted(near.values(), key=_value)[:2]
+        if len(two) < 2:
+            return
+        changes = {**two[0].changes, **two[1].changes}
+        try:
+            experiment = specs.settle(self.found.best.but(**changes))
+        except ExperimentError:
+            return
+        if self._now() + reduced.start_s(reduced.reduced(experiment)) > until:
+            self.not_tried.append(PAIR)
+            return
+        label = " and ".join(raced.label for raced in two)
+        self._race(PAIR, [Candidate(label, changes, experiment)], until, reduced.reduced)
+
+
+def _value(raced: Raced | None) -> float:
+    return 0.0 if raced is None else statistics.median(raced.log_ratios)

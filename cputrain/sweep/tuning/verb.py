@@ -1,0 +1,112 @@
+"""Finds the fastest settings for a model's training, and puts them to the test: the verb `tune`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from cputrain.engines import specs
+from cputrain.errors import UsageError
+from cputrain.report import described
+from cputrain.run import compiled, placement, stacks, suite
+from cputrain.run.conductor.client import Lease, Listening
+from cputrain.run.session import Session, new_name
+from cputrain.sweep import asvenv, plan
+from cputrain.sweep.progress import Progress
+from cputrain.sweep.tuning import candidates, knobs
+from cputrain.sweep.tuning.account import shown
+from cputrain.sweep.tuning.asked import Asked
+from cputrain.sweep.tuning.track import Track, least_s
+from cputrain.sweep.tuning.workers import Leased, Workers
+
+
+class Tune:
+    """Tunes (see `driver.Measurement`); for a script of one's own once more, where that is called
+    for and there is time.
+
+    Args:
+        asked: what is tuned.
+        now: seconds of a clock that only grows.
+
+    Attributes:
+        tracks: one or two tunings, the one of all engines first.
+    """
+
+    def __init__(self, asked: Asked, now: Callable[[], float] = time.monotonic) -> None:
+        self.asked, self.now = asked, now
+        self.progress = Progress()
+        self.default = specs.settle(asked.experiment)
+        self.tracks: list[Track] = []
+
+    def choose(self) -> list[plan.Planned]:
+        """The model with each single change, as cells of no suite.
+
+        Raises:
+            UsageError: it cannot run here, or the budget is too short for it.
+        """
+        why_not = placement.why_not(self.default, stacks.of(self.default))
+        if why_not is not None:
+            raise UsageError(f"this machine cannot run it: {why_not}")
+        needed_s = least_s(self.default)
+        if self.asked.budget_s < needed_s:
+            minutes = self.asked.budget_s / 60
+            raise UsageError(
+                f"--budget {minutes:g}: too short for a race and a test of this model: "
+                f"give it {max(0.1, round(needed_s / 60 + 0.05, 1)):g} minutes or more"
+            )
+        every, kept = [self.default], self.asked.kept
+        for knob in knobs.table(self.asked.allowed):
+            every += [c.experiment for c in candidates.of(knob, self.default, kept, ())[0]]
+        cells = (plan.PlannedCell((n,), each, None) for n, each in enumerate(every))
+        return [plan.Planned("tune", "tune", suite.Suite, tuple(cells))]
+
+    def begin(self, session: Session) -> None:
+        """Give the session its name; say what is tuned."""
+        name = new_name()
+        self.session = replace(session, id=name, run=name)
+        for line in described.lines(self.asked.experiment):
+            self.progress.say(line)
+
+    def measure(self, asv: asvenv.Asv) -> None:
+        """Races, then the test. Raises RunError where the default gives no number."""
+        conductor = Listening(asv.python(), self.session.to_env())
+        try:
+            lease = Lease(conductor.path)
+            try:
+                self.tune(Leased(lease, self.session))
+            finally:
+                lease.close()
+        finally:
+            conductor.close()
+            compiled.remove(self.session)
+
+    def tune(self, workers: Workers) -> None:
+        """One tuning, or two. Raises RunError where the default gives no number."""
+        self.tracks.append(Track(self.asked, self.session, self.progress, self.now))
+        self.tracks[0].run(workers)
+        if (again := self.tracks[0].for_a_script()) is None:
+            return
+        session = replace(self.session, id=f"{self.session.id}-{specs.FIRST}")
+        engine = self.tracks[0].account.record.tuned
+        assert engine is not None
+        self.progress.say(
+            f"{engine['runtime']['engine']} is no part of a PyTorch script of your own: "
+            f"the same with {specs.FIRST} alone"
+        )
+        self.tracks.append(Track(again, session, self.progress, self.now))
+        self.tracks[1].run(workers)
+
+    def end(self) -> None:
+        """Print what came of it; write the settings that are confirmed."""
+        for number, track in enumerate(self.tracks, start=1):
+            if number > 1:
+                self.progress.say(f"with {specs.FIRST} alone, for a PyTorch script of your own")
+            track.say(is_followed=number < len(self.tracks))
+
+    def stopped(self) -> str:
+        """One line: what is kept of a run that was stopped."""
+        if not self.tracks or not self.tracks[0].account.record.races:
+            return "nothing was tuned"
+        where = shown(self.tracks[0].account.path)
+        return f"the races so far are in {where}; nothing is recommended: nothing was confirmed"

@@ -1,0 +1,76 @@
+"""Each change of the winner by itself: the winner beside itself without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import structs
+
+from cputrain.analysis.tuning import halving
+from cputrain.experiment import ExperimentError
+from cputrain.record.tuning import Race, Raced
+from cputrain.sweep.tuning import candidates, reduced
+from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.race import Racing
+from cputrain.sweep.tuning.workers import Workers, reference
+
+KNOB = "without one change"
+OF_WHOLE = "it shows in whole micro-batches alone, which is its race's"
+
+
+def race(
+    racing: Racing, workers: Workers, found: Found, now: Callable[[], float], until: float
+) -> Race | None:
+    """Race the winner, a fresh worker, with the winner without one of its changes each.
+
+    Returns:
+        None where it has a single change, or none, or there is no time for it.
+    """
+    can, cannot = _each(found)
+    expected_s = sum(reduced.start_s(reduced.reduced(c.experiment)) for c in can)
+    if len(found.adopted) < 2 or not can or now() + expected_s > until:
+        return None
+    within_s = max(60.0, until - now())
+    beside = reference(workers, reduced.reduced(found.best), within_s, "the best so far")
+    ran = racing.race(KNOB, beside, can, until, reduced.reduced, halves=False)
+    workers.end(ran.fastest)
+    cannot += [candidates.refused(c.label, c.changes, "no room was left") for c in ran.waiting]
+    return structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot])
+
+
+def _each(found: Found) -> tuple[list[Candidate], list[Raced]]:
+    """The winner without one change each, and the changes of which that cannot be told."""
+    can: list[Candidate] = []
+    cannot: list[Raced] = []
+    for change in found.adopted:
+        label, changes = change.label, change.candidate.changes
+        try:
+            left = found.only([each for each in found.adopted if each is not change]).best
+        except ExperimentError as error:
+            cannot.append(candidates.refused(label, changes, f"another needs it: {error}"))
+            continue
+        if reduced.same(reduced.reduced(left), reduced.reduced(found.best)):
+            cannot.append(candidates.refused(label, changes, OF_WHOLE))
+        else:
+            can.append(Candidate(label, changes, left))
+    return can, cannot
+
+
+def needed(found: Found, race: Race) -> tuple[Found, list[str]]:
+    """What is left without the changes that were not shown to be needed, and what these are.
+
+    Args:
+        found: the winner.
+        race: of it beside itself without each change.
+    """
+    noise = halving.noise([raced.log_ratios for raced in race.candidates])
+    useless = [
+        raced.label
+        for raced in race.candidates
+        if raced.log_ratios and not halving.is_needed(raced.log_ratios, noise)
+    ]
+    try:
+        return found.only([each for each in found.adopted if each.label not in useless]), useless
+    except ExperimentError:  # one that is needed needs one that is not
+        return found, []

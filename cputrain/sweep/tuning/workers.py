@@ -1,0 +1,126 @@
+"""Workers of a tuning, leased from a conductor: started warm, let run a block, ended."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from cputrain.errors import RunError
+from cputrain.experiment import Experiment
+from cputrain.machine.memory import available_memory
+from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.sample import Sample
+from cputrain.run import compiled, placement, recording
+from cputrain.run.conductor.client import Lease
+from cputrain.run.conductor.protocol import End, Ended, Finish, Start, Started, Take, Taken
+from cputrain.run.failed import CellFailed
+from cputrain.run.session import Session
+
+DEADLINE_S = 3600
+"""Of a worker: the best so far lives through many races."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A warm worker, stopped.
+
+    Attributes:
+        name: the conductor's for it.
+        experiment: what it runs.
+        ready_s: seconds until it was warm.
+        warm_step_s: of its fastest step until then.
+        versions: of what trains in it.
+    """
+
+    name: str
+    experiment: Experiment
+    ready_s: float
+    warm_step_s: float
+    versions: dict[str, str]
+
+
+class Workers(Protocol):
+    """Where workers come from. All raise CellFailed where one gives no number."""
+
+    def start(self, experiment: Experiment, within_s: float) -> Running:
+        """A worker of a settled experiment, which has so many seconds to be warm."""
+
+    def block(self, worker: Running) -> Sample:
+        """A block of its steps, while all others are stopped."""
+
+    def prove(self, worker: Running) -> None:
+        """Have it prove that it trained, and end."""
+
+    def end(self, worker: Running) -> None:
+        """End it."""
+
+
+class Leased:
+    """Workers of a conductor; all are fresh interpreters, so that they start alike.
+
+    Args:
+        lease: to ask for them.
+        session: that they belong to.
+    """
+
+    def __init__(self, lease: Lease, session: Session) -> None:
+        self._lease, self._session = lease, session
+        folder = placement.COMPILED / session.id  # no model is kept, so nothing is written there
+        self._request = recording.request(session, folder, keeps_model=False)
+
+    def start(self, experiment: Experiment, within_s: float) -> Running:
+        """See `Workers`."""
+        experiment = experiment.but(deadline_s=DEADLINE_S)
+        need, free = memory_bytes(experiment).total, available_memory()
+        if need > free:
+            reason = f"{need / 2**30:.1f} GiB beside the others, {free / 2**30:.1f} GiB are free"
+            raise CellFailed("out of memory", f"needs about {reason}")
+        folder = compiled.folder(self._session, experiment)
+        started_at = time.monotonic()
+        ask = Start(
+            run=self._session.run,
+            experiment=experiment.to_json(),
+            request=self._request,
+            compiled=None if folder.path is None else str(folder.path),
+            keep=folder.stays,
+            fresh=True,
+            ready_in_s=max(1.0, within_s),
+        )
+        started = self._lease.ask(ask, Started)
+        folder.fill()
+        assert started.ready.warm_step_s is not None  # a first step is not described
+        return Running(
+            started.worker,
+            experiment,
+            time.monotonic() - started_at,
+            started.ready.warm_step_s,
+            started.ready.versions,
+        )
+
+    def block(self, worker: Running) -> Sample:
+        """See `Workers`."""
+        return self._lease.ask(Take(worker=worker.name, beside=True), Taken).sampled.sample
+
+    def prove(self, worker: Running) -> None:
+        """See `Workers`."""
+        self._lease.ask(Finish(worker=worker.name), Ended)
+
+    def end(self, worker: Running) -> None:
+        """See `Workers`."""
+        self._lease.ask(End(worker=worker.name), Ended)
+
+
+def reference(workers: Workers, experiment: Experiment, within_s: float, what: str) -> Running:
+    """A worker that others are compared with.
+
+    Args:
+        what: it is called.
+
+    Raises:
+        RunError: it gave no number.
+    """
+    try:
+        return workers.start(experiment, within_s)
+    except CellFailed as failure:
+        raise RunError(f"{what} gave no number: {failure.reason}") from failure

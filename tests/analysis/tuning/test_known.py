@@ -1,0 +1,59 @@
+"""What records say of single changes: those of the example, a whole run on one machine."""
+
+import pytest
+from settled import settled
+
+from cputrain import paths
+from cputrain.analysis import effects
+from cputrain.analysis.tuning import known
+from cputrain.analysis.tuning.known import Known
+from cputrain.results import rows
+from cputrain.sweep.tuning import candidates, knobs
+
+pytestmark = pytest.mark.tools
+EXAMPLE = paths.PROJECT / "example"
+
+
+@pytest.fixture(scope="module")
+def cells():
+    (folder,) = (EXAMPLE / "output").iterdir()
+    return rows.read(EXAMPLE, folder.name.removesuffix(".zip"))[0]
+
+
+@pytest.fixture(scope="module")
+def everything(cells):
+    return known.known(effects.analyse(cells, {}))
+
+
+def test_an_effect_is_known_by_the_fields_that_differ(everything):
+    def told(**changes):
+        return [each for each in everything if each.says(settled(**changes), settled())]
+
+    (bf16,) = told(precision="bf16")
+    assert bf16.low < bf16.value < bf16.high < 1
+    assert told(optimizer_kernel="default")[0].low > 1
+    # Whatever else an engine does by itself.
+    assert told(engine="native")[0].value < 1
+    assert not told(n_layer=2) and not told(precision="bf16", threads=1)
+
+
+def test_of_another_engine_s_change_nothing_is_known(everything):
+    native = settled(engine="native")
+    changed = settled(engine="native", precision="fp32", pinning="close")
+    assert all(each.engine == "native" for each in everything if each.says(changed, native))
+
+
+def test_identical_passes_are_those_of_one_engine(cells):
+    assert len(known.identical_passes(cells, "torch")) > 3
+    assert known.identical_passes(cells, "nothing") == []
+
+
+def test_what_is_known_to_be_far_slower_is_not_tried():
+    (knob,) = (k for k in knobs.table() if k.name == "attention")
+    slow = Known("torch", {"attention_backend": "manual"}, 1.6, 1.5, 1.7)
+    can, (cannot,) = candidates.of(knob, settled(), (), [slow])
+    assert not can and cannot.outcome == "known"
+    assert cannot.reason == "1.60x [1.50, 1.70] in this machine's records"
+    unsure = Known("torch", {"attention_backend": "manual"}, 1.6, 1.2, 1.9)
+    (can,), cannot = candidates.of(knob, settled(), (), [unsure])
+    assert can.known == unsure and not cannot

@@ -1,0 +1,40 @@
+"""What `tune` refuses, each in one line with status 2, before anything is set up."""
+
+import pytest
+
+from cputrain.commands import cli
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.mark.parametrize("budget", ["0", "-3", "soon", "inf", "nan"])
+def test_a_budget_that_is_none(budget, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.parse(["tune", "--budget", budget])
+    assert caught.value.code == 2
+    assert "is not a number above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--preset", "nothing"), "no preset 'nothing'; there are mlm-80m"),
+        (("--n-head", "7"), "n_head = 7: n_embd = 256 does not divide by it"),
+        (("--model", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        (("--cores", "4096"), "this machine cannot run it: "),
+        (("--n-layer", "4000", "--n-embd", "4096"), "GiB of memory"),
+        (
+            ("--budget", "0.01"),
+            "--budget 0.01: too short for a race and a test of this model",
+        ),
+        (("--preset", "wiki-24m", "--budget", "0.5"), "give it "),
+        (("--allow", "optimizer=lion"), "--allow optimizer=lion: only precision can be allowed"),
+        (("--allow", "precision=q4"), "to be mixed or bf16"),
+        (("--keep", "engines"), "--keep engines: no such field; there are "),
+        (("--objective", "forward"), "there is nothing to tune"),
+    ],
+)
+def test_a_tuning_that_cannot_be(words, line, capsys):
+    assert cli.main(["tune", *words]) == 2
+    error = capsys.readouterr().err
+    assert line in error and error.count("\n") == 1

@@ -1,0 +1,125 @@
+"""What is printed of a tuning, and its settings as a file that `--model` reads."""
+
+import math
+import random
+
+import pytest
+from settled import settled
+
+from cputrain.analysis.tuning.gain import gain
+from cputrain.engines import specs
+from cputrain.experiment import PART_OF
+from cputrain.experiment.described import described
+from cputrain.experiment.presets import PRESETS
+from cputrain.record.tuning import Blocks, FreshPass, Race, Raced, TuningRecord
+from cputrain.report import tuned
+from cputrain.report.tuned_script import script_lines
+
+pytestmark = pytest.mark.tools
+DEFAULT = specs.settle(PRESETS["wiki-24m"].experiment)
+BEST = DEFAULT.but(allocator="glibc_thresholds", batch_size=4, grad_accum=4, loader_workers=0)
+
+
+def passes(ratio, count=3, noise=0.01):
+    chance = random.Random(1)
+
+    def blocks(over):
+        times = (over * math.exp(chance.gauss(0, noise)), 1.0)
+        return [Blocks(step_s=times, first="cell") for _ in range(8)]
+
+    one = [FreshPass(pairs=[p], twins=[], status="ok") for p in ()]
+    for number in range(count):
+        pairs = [blocks(ratio)[0] for _ in range(8)]
+        twins = [blocks(1.0)[0] for _ in range(8)] if not number else []
+        one.append(FreshPass(pairs=pairs, twins=twins, status="ok"))
+    return one
+
+
+def raced(label, ratio, outcome="adopted"):
+    ratios = [math.log(ratio)] * 4
+    return Raced(label=label, changes={}, outcome=outcome, step_s=[ratio] * 4, log_ratios=ratios)
+
+
+def record(**changes):
+    usual = {
+        "session": "s",
+        "machine": "here",
+        "started": "2026-11-23T02:00:00+00:00",
+        "seed": 1,
+        "budget_s": 600.0,
+        "took_s": 500.0,
+        "default": DEFAULT.to_json(),
+        "tuned": BEST.to_json(),
+        "races": [
+            Race(
+                knob="allocator",
+                reference=DEFAULT.to_json(),
+                step_s=[1.0],
+                candidates=[raced("allocator=glibc_thresholds", 0.8)],
+            ),
+            Race(
+                knob="micro-batch",
+                reference=DEFAULT.to_json(),
+                step_s=[1.0],
+                candidates=[raced("batch_size=4, grad_accum=4", 0.9)],
+            ),
+        ],
+        "not_tried": ["pinning"],
+        "status": "ok",
+    }
+    return TuningRecord(**{**usual, **changes})
+
+
+def test_settings_come_back_as_they_were(tmp_path):
+    for best in (BEST, settled(tied=False, rows=None, loss_chunk=64, threads=1, dropout=0.0)):
+        known = gain(passes(0.7), ())
+        path = tmp_path / "settings.toml"
+        path.write_text(tuned.settings(best, record(), known))
+        read = specs.settle(described(file=path))
+        different = {n for n, v in best.flat().items() if read.flat()[n] != v}
+        assert {PART_OF[name] for name in different} <= {"budget"}
+
+
+def test_a_confirmed_gain_is_said_with_its_interval_and_each_change():
+    known = gain(passes(0.7), ())
+    said = "\n".join(tuned.outcome(record(left_out=["loader_workers=0"]), known))
+    assert said.startswith("confirmed: 0.70")
+    assert "% interval; 3 passes of fresh workers, 24 pairs" in said and "as fast" in said
+    assert "allocator=glibc_thresholds: 0.80" in said and "in its race" in said
+    assert "not surely slower without: loader_workers=0" in said
+    assert "not tried for lack of time: pinning" in said
+    assert "took 8.3 min of 10 min" in said
+
+
+def test_a_change_that_is_taken_away_gives_what_is_lost_without_it():
+    without = Race(
+        knob="without one change",
+        reference=BEST.to_json(),
+        candidates=[raced("allocator=glibc_thresholds", 1.25, "raced")],
+    )
+    said = "\n".join(tuned.outcome(record(without=without), gain(passes(0.7), ())))
+    assert "beside the same settings without it" in said
+    assert "allocator=glibc_thresholds: 0.80" in said
+
+
+def test_what_was_not_confirmed_is_not_recommended():
+    for ratio, word in ((1.0, "the same within 3 %"), (1.3, "slower")):
+        said = tuned.outcome(record(), gain(passes(ratio, noise=0.003), ()))[0]
+        assert said.startswith("not confirmed, so nothing is recommended: ") and word in said
+    bad = [*passes(0.7), FreshPass(status="failed", reason="did not train")]
+    said = tuned.outcome(record(passes=bad), gain(bad, ()))[0]
+    assert said.endswith("did not train")
+
+
+def test_a_script_of_one_s_own_gets_environment_and_calls():
+    said = "\n".join(script_lines(BEST, DEFAULT, ""))
+    assert "OMP_NUM_THREADS=" in said and "GLIBC_TUNABLES=" in said and "train.py" in said
+    assert "micro-batches of 4 sequences" in said
+    assert "after the gradients of 4 micro-batches" in said
+    assert "CPUTRAIN" not in said and "PYTHON" not in said
+
+
+def test_of_another_engine_nothing_carries_over_and_it_says_what_to_run():
+    best = specs.settle(settled().but(engine="native", compile=None, attention_backend=None))
+    (said,) = script_lines(best, settled(), "--preset wiki-24m")
+    assert "python3 bench.py tune --preset wiki-24m --keep engine" in said

@@ -1,0 +1,83 @@
+"""The table of knobs: every candidate trains what the default trains, or says why it cannot be."""
+
+import pytest
+from settled import settled
+
+from cputrain.analysis import unchanged
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.experiment.described import FIELDS
+from cputrain.experiment.presets import PRESETS
+from cputrain.sweep.tuning import candidates, knobs, reduced
+
+pytestmark = pytest.mark.tools
+
+EXPERIMENTS = {"default": Experiment()} | {
+    name: preset.experiment
+    for name, preset in PRESETS.items()
+    if preset.experiment.training.objective != "forward"
+}
+
+
+def all_of(best, allowed=()):
+    for knob in knobs.table(allowed):
+        can, cannot = candidates.of(knob, best, (), ())
+        yield knob, can, cannot
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_candidate_trains_the_same(name):
+    best = specs.settle(EXPERIMENTS[name])
+    seen = 0
+    for knob, can, _ in all_of(best, knobs.PROFITS):
+        for candidate in can:
+            seen += 1
+            assert unchanged.is_unchanged(candidate.experiment.to_json(), best.to_json()), (
+                knob.name,
+                candidate.label,
+            )
+            assert set(candidate.changes) <= set(FIELDS)
+            run = reduced.reduced(candidate.experiment)
+            assert unchanged.is_unchanged(run.to_json(), best.to_json())
+    assert seen > 5
+
+
+def test_what_cannot_be_has_a_reason():
+    best = specs.settle(PRESETS["mlm-80m-short"].experiment)
+    refused = {r.label: r.reason for _, _, cannot in all_of(best) for r in cannot}
+    assert "architecture = 'bert'" in refused["engine=native"]
+    assert "has gpt only" in refused["engine=jax"]
+
+
+def test_from_every_engine_there_is_a_way_to_every_other():
+    for name in specs.NAMES:
+        if not specs.of(name).is_raced:
+            continue
+        can, _ = candidates.of(knobs.table()[0], settled(engine=name), (), ())
+        reached = {c.experiment.runtime.engine for c in can}
+        others = {n for n in specs.NAMES if specs.of(n).is_raced and n != name}
+        assert others <= reached
+
+
+def test_a_batch_has_as_many_sequences_however_it_is_cut():
+    best = settled(batch_size=2, grad_accum=6)
+    (batches,) = [can for knob, can, _ in all_of(best) if knob.name == "micro-batch"]
+    sizes = [c.experiment.training.batch_size for c in batches]
+    assert sizes == [1, 3, 4]
+    assert all(c.experiment.training.tokens_per_step == 12 * 256 for c in batches)
+
+
+def test_a_long_micro_batch_races_in_smaller_ones_at_equal_tokens():
+    best = specs.settle(PRESETS["wiki-24m"].experiment)
+    run = reduced.reduced(best)
+    assert run.training.tokens_per_step == best.training.tokens_per_step
+    assert run.training.batch_size < 16 and run.budget.micro_batches == 1
+    short = settled()
+    assert reduced.reduced(short).training == short.training
+    assert reduced.reduced(short).budget.micro_batches is None
+
+
+def test_precision_is_tried_only_where_it_is_allowed():
+    assert "precision" not in {knob.name for knob in knobs.table()}
+    (_, can, _) = next(t for t in all_of(settled(), ("bf16",)) if t[0].name == "precision")
+    assert [c.label for c in can] == ["precision=bf16"]

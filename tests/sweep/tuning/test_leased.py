@@ -1,0 +1,43 @@
+"""Workers of a tuning as a conductor gives them: real ones, of the native engine."""
+
+import pytest
+from lease_here import LeaseHere
+from settled import settled
+
+from cputrain.run.failed import CellFailed
+from cputrain.run.session import Session
+from cputrain.sweep.tuning.workers import Leased
+
+pytest.importorskip("threadpoolctl")
+pytest.importorskip("safetensors")
+TINY = settled(engine="native", n_layer=1, n_embd=32, n_head=2, seq_len=32, learning_rate=0.003)
+
+
+@pytest.fixture
+def leased(own_root):
+    lease = LeaseHere()
+    yield Leased(lease, Session.from_env())
+    lease.close()
+
+
+def test_workers_take_turns_prove_and_leave_nothing(leased, own_root):
+    one, other = leased.start(TINY, 60.0), leased.start(TINY.but(batch_size=2), 60.0)
+    assert one.warm_step_s > 0 and one.ready_s > 0 and one.versions["python"]
+    first, second = leased.block(one), leased.block(other)
+    assert len(first.step_s) >= 3 and len(second.step_s) >= 3
+    leased.prove(one)
+    leased.end(other)
+    with pytest.raises(CellFailed, match="not there any more"):
+        leased.block(one)
+    assert not list(own_root.rglob("*.safetensors")) and not list(own_root.rglob("run.json"))
+
+
+def test_a_worker_that_is_not_warm_in_its_time_is_gone_and_the_others_live(leased):
+    one = leased.start(TINY, 60.0)
+    slow = settled(n_layer=4, n_embd=512, seq_len=512)
+    with pytest.raises(CellFailed) as caught:
+        leased.start(slow, 1.0)
+    assert caught.value.status == "timed out"
+    assert "after 1 s, while " in caught.value.reason
+    assert leased.block(one).step_s
+    leased.end(one)

@@ -1,0 +1,98 @@
+"""Races by the production code on simulated step times: who wins, who is ended early."""
+
+import random
+
+import pytest
+from settled import settled
+from simulated_workers import Simulated
+
+from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.race import MOST, Racing
+
+pytestmark = pytest.mark.tools
+
+BEST = settled()
+NAMES = ("glibc_thresholds", "jemalloc", "tcmalloc", "mimalloc")
+SIMULATIONS = 100
+
+
+def candidate(allocator):
+    changes = {"allocator": allocator}
+    return Candidate(f"allocator={allocator}", changes, BEST.but(**changes))
+
+
+def run(ratios, seed=0, step_s=0.2, until=1e9, free=1 << 50, **machine):
+    """A race of allocators whose steps take so many times those of the reference."""
+    times = dict(zip(NAMES, ratios, strict=False))
+    workers = Simulated(lambda e: step_s * times.get(e.system.allocator, 1.0), seed, **machine)
+    racing = Racing(workers, random.Random(seed), workers.now, lambda: free)
+    reference = workers.start(BEST, 1e9)
+    candidates = [candidate(name) for name in times]
+    ran = racing.race("allocator", reference, candidates, until, lambda e: e)
+    assert workers.alive == {ran.fastest.name}
+    return ran, workers
+
+
+@pytest.mark.parametrize("step_s", [0.2, 2.0])
+def test_the_fastest_wins(step_s):
+    won = [run((1.04, 0.88, 0.97, 1.1), seed, step_s)[0].winner for seed in range(SIMULATIONS)]
+    right = sum(w is not None and w.label == "allocator=jemalloc" for w in won)
+    assert right >= 0.95 * SIMULATIONS
+
+
+def test_where_nothing_differs_the_reference_mostly_stays():
+    won = [run((1.0,) * 4, seed)[0].winner for seed in range(SIMULATIONS)]
+    assert sum(w is not None for w in won) <= 0.1 * SIMULATIONS
+
+
+def test_who_is_far_slower_takes_no_block():
+    ran, workers = run((25.0, 0.9))
+    slow, fast = ran.race.candidates
+    assert (slow.outcome, slow.step_s) == ("failed", [])
+    assert slow.reason.startswith("timed out: after ")
+    assert fast.outcome == "adopted"
+    # What it was given to be warm: not 25 times what the others took.
+    assert workers.seconds < 60
+    (slow,) = run((3.0,))[0].race.candidates
+    assert (slow.outcome, slow.step_s) == ("dropped", [])
+
+
+def test_who_is_slower_by_half_is_ended_after_a_block():
+    (slow, _fast) = run((1.8, 0.9), noise=0.01)[0].race.candidates
+    assert slow.outcome == "dropped" and len(slow.step_s) == 1
+
+
+def test_who_does_not_fit_beside_the_others_races_after_them():
+    ran, workers = run((0.9,) * 4, free=0)
+    assert len(ran.race.candidates) == 1 and len(ran.waiting) == 3
+    assert workers.most_alive == 2 <= MOST
+
+
+def test_a_race_ends_when_its_time_is_up():
+    ran, workers = run((0.99,) * 4, step_s=1.0, until=40.0)
+    assert workers.seconds < 45.0
+    assert ran.race.candidates[-1].outcome in ("not tried", "raced", "dropped")
+
+
+def test_a_ratio_is_of_one_rotation_and_the_order_is_on_record():
+    ran, _ = run((0.9, 1.0), noise=0.0)
+    (first, *_), order = ran.race.candidates, ran.race.order
+    assert len(ran.race.step_s) == len(order) and all(-1 in each for each in order)
+    assert len({tuple(each) for each in order}) > 1
+    assert first.log_ratios[0] == pytest.approx(-0.105, abs=0.03)
+
+
+def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
+    best = settled(batch_size=1, grad_accum=8, micro_batches=1)
+    changes = {"batch_size": 4, "grad_accum": 2}
+    workers = Simulated(lambda e: 0.9 if e.training.batch_size == 4 else 1.0)
+    racing = Racing(workers, random.Random(0), workers.now, lambda: 1 << 50)
+    ran = racing.race(
+        "micro-batch",
+        workers.start(best, 1e9),
+        [Candidate("batch_size=4, grad_accum=2", changes, best.but(**changes))],
+        1e9,
+        lambda e: e,
+    )
+    (raced,) = ran.race.candidates
+    assert raced.warm_step_s > 2 * 1.0 / 8 and raced.outcome == "adopted"

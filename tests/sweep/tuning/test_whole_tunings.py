@@ -1,0 +1,135 @@
+"""Whole tunings by the production code on simulated step times: budget, confirmation, record."""
+
+import pytest
+from simulated_workers import Simulated
+
+from cputrain.engines import specs
+from cputrain.errors import RunError
+from cputrain.experiment import Experiment
+from cputrain.experiment.presets import PRESETS
+from cputrain.record import files, tuning
+from cputrain.record.tuning import TuningRecord
+from cputrain.run.session import Session
+from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.verb import Asked, Tune
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture
+def tune(own_root):
+    """Tune an experiment on a simulated machine; the tuning and its workers."""
+
+    def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
+        usual = specs.settle(experiment)
+        usual_s = reduced.micro_s(usual) * usual.training.grad_accum
+
+        def step_s(e):
+            tokens = e.training.tokens_per_step / usual.training.tokens_per_step
+            return usual_s * tokens * slower(e)
+
+        workers = Simulated(step_s, seed, **machine)
+        asked = Asked(experiment, 60 * minutes, (), kept, seed, "")
+        tuning_ = Tune(asked, workers.now)
+        tuning_.choose()
+        tuning_.begin(Session.from_env())
+        tuning_.tune(workers)
+        assert not workers.alive
+        return tuning_, workers
+
+    return tune
+
+
+def changes(tuning_):
+    """What was put to the test."""
+    record = tuning_.tracks[0].account.record
+    adopted = [race.adopted.label for race in record.races if race.adopted is not None]
+    return [label for label in adopted if label not in record.left_out]
+
+
+def faster(e):
+    """glibc's thresholds and foreach help; other engines are slower, and nothing else matters."""
+    return (
+        (0.8 if e.system.allocator == "glibc_thresholds" else 1.0)
+        * (0.85 if e.runtime.optimizer_kernel == "foreach" else 1.0)
+        * (1.3 if e.runtime.engine != "torch" else 1.0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "slowness"),
+    [("wiki-24m", 0.5), ("wiki-24m", 2.0), ("llm-25m", 2.0), ("mlm-80m-short", 1.0)],
+)
+def test_the_budget_holds(tune, name, slowness):
+    tuning_, workers = tune(PRESETS[name].experiment, lambda e: slowness * faster(e))
+    assert workers.seconds <= 1.05 * 600
+    assert len(tuning_.tracks[0].account.record.races) > 3
+    assert tuning_.tracks[0].account.record.passes
+
+
+def test_what_helps_is_found_and_confirmed_and_nothing_else(tune):
+    tuning_, workers = tune(Experiment(), faster)
+    assert tuning_.tracks[0].gain.is_confirmed
+    assert tuning_.tracks[0].gain.effect.low < 0.68 < tuning_.tracks[0].gain.effect.high
+    labels = changes(tuning_)
+    assert {"allocator=glibc_thresholds", "optimizer_kernel=foreach"} <= set(labels)
+    assert len(labels) <= 3  # one change too many by chance
+    record = files.read(tuning_.tracks[0].account.folder / tuning.FILE, TuningRecord, tuning.SCHEMA)
+    assert record == tuning_.tracks[0].account.record and record.status == "ok"
+    assert len({worker.name for worker in workers.blocks}) > 10
+
+
+def test_where_nothing_helps_nothing_is_recommended(tune, capsys):
+    for seed in range(3):
+        tuning_, _ = tune(Experiment(), lambda e: 1.0, minutes=4, seed=seed)
+        assert tuning_.tracks[0].gain is None or not tuning_.tracks[0].gain.is_confirmed
+        tuning_.end()
+    said = capsys.readouterr().out
+    assert "nothing is recommended" in said and "settings:" not in said
+    assert not list(tuning_.tracks[0].account.folder.parent.rglob(tuning.SETTINGS))
+
+
+def test_where_another_engine_wins_torch_is_tuned_too_in_the_time_that_is_left(tune, capsys):
+    def native(e):
+        return 0.5 if e.runtime.engine == "native" else faster(e)
+
+    tuning_, workers = tune(Experiment(), native)
+    tuning_.end()
+    first, second = tuning_.tracks
+    assert first.recommended.runtime.engine == "native"
+    assert second.recommended.runtime.engine == "torch"
+    assert second.recommended.system.allocator == "glibc_thresholds"
+    assert first.account.path != second.account.path
+    assert workers.seconds <= 1.05 * 600
+    said = capsys.readouterr().out
+    assert said.count("settings: ") == 2 and said.count("train.py") == 1
+
+
+def test_without_time_for_that_it_says_what_to_run(tune, capsys):
+    def native(e):
+        return 0.5 if e.runtime.engine == "native" else 1.0
+
+    tuning_, _ = tune(PRESETS["llm-25m"].experiment, native, minutes=5)
+    tuning_.end()
+    assert len(tuning_.tracks) == 1
+    assert "--keep engine finds what torch can do" in capsys.readouterr().out
+
+
+def test_what_is_kept_is_not_changed(tune):
+    tuning_, _ = tune(Experiment(), faster, minutes=3, kept=("allocator", "engine"))
+    labels = {
+        raced.label for race in tuning_.tracks[0].account.record.races for raced in race.candidates
+    }
+    assert not [label for label in labels if label.startswith(("allocator", "engine=native"))]
+
+
+def test_a_default_that_gives_no_number_is_an_error_in_a_line(tune):
+    with pytest.raises(RunError, match="the default settings gave no number: after "):
+        tune(Experiment(), lambda e: 1e6, minutes=2)
+
+
+def test_what_was_not_tried_is_said(tune, capsys):
+    tuning_, _ = tune(PRESETS["wiki-24m"].experiment, faster, minutes=6)
+    tuning_.end()
+    assert tuning_.tracks[0].account.record.not_tried
+    assert "not tried for lack of time: " in capsys.readouterr().out
