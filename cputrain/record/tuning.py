@@ -73,7 +73,7 @@ class Blocks(Part, frozen=True, kw_only=True):
 
     Attributes:
         step_s: the median step of either, the other's second.
-        disturbed: other work held one of them up: the pair does not count.
+        disturbed: others took more of one than of the other: the pair does not count.
         first: which of the two ran first.
     """
 

@@ -167,7 +167,7 @@ class Test:
         own, beside = taken["cell"], taken["reference"]
         return Blocks(
             step_s=(own.median_s, beside.median_s),
-            disturbed=own.disturbed or beside.disturbed,
+            disturbed=own.is_spoilt_beside(beside) or beside.is_spoilt_beside(own),
             first=order[0],
         )
 
