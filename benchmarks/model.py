@@ -56,7 +56,7 @@ class Depth(suite.Suite):
 class Width(suite.Suite):
     """Channels of the residual stream, 64 to each attention head; learning rate over width."""
 
-    values = (128, 256, 512, 1024)
+    values = (128, 256, 512, 1024, 2048)
     engines = {"jax": (256, 512), "native": (256, 512)}
     name = "n_embd"
     version = "2"
@@ -142,8 +142,9 @@ class KvHeads(suite.Suite):
 class VocabSize(suite.Suite):
     """Rows of the embedding and of the logits; 257 is bytes, more are byte-pair merges."""
 
-    values = (257, 1_000, 8_000, 50_000)
+    values = (257, 1_000, 8_000, 32_000, 50_000)
     engines = {"jax": (257, 8_000), "native": (257, 8_000)}
+    quick = (8_000,)
     version = "2"
 
     def vary(self, base, value):

@@ -19,7 +19,7 @@ class OmpThreads(suite.Suite):
 class OmpWaitPolicy(suite.Suite):
     """What OpenMP's threads do between pieces of work: spin or sleep."""
 
-    values = ("default", "passive", "spin_0")
+    values = ("default", "active", "passive", "spin_0")
     version = "3"
 
     def vary(self, base, value):
@@ -30,7 +30,6 @@ class OmpRuntime(suite.Suite):
     """The OpenMP library: GNU's, which torch ships, or Intel's."""
 
     values = ("libgomp", "libiomp5")
-    quick = ("libiomp5",)
 
     def vary(self, base, value):
         return base.but(omp_runtime=value)

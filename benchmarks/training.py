@@ -19,7 +19,7 @@ class SeqLen(suite.Suite):
 class BatchSize(suite.Suite):
     """Sequences in one optimizer step."""
 
-    values = (1, 4, 8, 16, 32)
+    values = (1, 4, 8, 16, 32, 64)
     engines = {"jax": (1, 8), "native": (1, 8)}
     version = "2"
     quick = (1, 16)

@@ -18,7 +18,7 @@ from cputrain.run import placement, stacks
 BEFORE = json.loads((Path(__file__).parent / "cells_before_engines.json").read_text())
 USUAL = Experiment().but(compile="eager", attention_backend="sdpa", optimizer_kernel="fused")
 """What an experiment was where nothing was said, of every engine alike."""
-MOST_CELLS = 323
+MOST_CELLS = 280
 """That may run on two CPUs with gcc and clang."""
 
 
@@ -52,7 +52,7 @@ def test_each_that_is_kept_runs_the_same_work_where_it_ran(suites):
         why_not = placement.why_not(experiment, stacks.of(experiment))
         assert (now.why_not is None) == (why_not is None), where
         assert (now.baseline == now.name) == cell.get("baseline", False), where
-    assert kept > 300
+    assert kept > 260
 
 
 def test_each_that_is_not_is_gone_and_its_suite_says_why(suites):

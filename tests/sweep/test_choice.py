@@ -13,7 +13,7 @@ from cputrain.sweep.choice import choose
 
 def test_quick_takes_ends_middle_and_baseline():
     (chosen,) = choose(ALL, [r"\.BatchSize.*torch"], quick=True)
-    assert [cell.values[0] for cell in chosen.cells] == [1, 8, 32]
+    assert [cell.values[0] for cell in chosen.cells] == [1, 16, 64]
     (chosen,) = choose(ALL, [r"\.SeqLen.*torch"], quick=True)
     assert [cell.values[0] for cell in chosen.cells] == [128, 256, 512, 2048]
 
