@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 
+PREFIX = "CPUTRAIN_"
+"""How they begin."""
+
 ROOT = "CPUTRAIN_ROOT"
 """Folder of data, results and models; the clone itself where it is not given."""
 BENCHMARKS = "CPUTRAIN_BENCHMARKS"

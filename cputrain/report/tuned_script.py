@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from cputrain import environ
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.report import paste
 from cputrain.run import placement
 
-OF_A_WORKER = ("PYTHON", "CPUTRAIN_")
+OF_A_WORKER = ("PYTHON", environ.PREFIX)
 """Beginnings of variables that are this project's own."""
 THREADS = "OMP_NUM_THREADS"
 

@@ -152,7 +152,7 @@ class CellRun(RecordedCell):
         if folder is None:
             return False
         worker = recording.repeated(self.record, folder, self.folder)
-        if worker is None:
+        if worker is None or worker.experiment["budget"]["samples"] != self.wanted:
             return False
         if folder != self.folder:
             measured.take_over(self.folder / saved.MODEL, folder / saved.MODEL)

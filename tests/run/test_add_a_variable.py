@@ -52,9 +52,9 @@ from benchmarks.model import Activation
 from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.model.initial import initial_weights
-assert (new, "torch") in Activation().cells()
+assert (new,) in Activation().cells()
 small = {{"n_layer": 1, "n_embd": 32, "n_head": 2, "seq_len": 16, "learning_rate": 0.01}}
-experiment = Activation().experiment(new, "torch").but(**small)
+experiment = Activation().experiment(new).but(**small)
 engine = engines.build(experiment, initial_weights(experiment))
 ids = np.random.default_rng(0).integers(0, 257, (1, 17))
 batch = Batch(np.ascontiguousarray(ids[:, :-1]), np.ascontiguousarray(ids[:, 1:]))
