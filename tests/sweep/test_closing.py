@@ -44,20 +44,20 @@ def lines(rows, *suites, width=100):
 
 def test_a_line_has_the_best_and_the_worst_cell_by_effect_and_not_by_seconds():
     rows = [
-        row("Heads", "4-torch", 1.01, "same", step_s=5.0),
-        row("Heads", "2-torch", 0.8, "faster", step_s=9.0),
-        row("Heads", "8-torch", 1.1, "slower", step_s=4.0),
-        row("Heads", "16-torch", 1.02, "not told", 3, step_s=1.0),
-        row("Heads", "32-torch", status="failed"),
-        row("Heads", "4-native"),
+        row("OmpThreads", "4-torch", 1.01, "same", step_s=5.0),
+        row("OmpThreads", "2-torch", 0.8, "faster", step_s=9.0),
+        row("OmpThreads", "8-torch", 1.1, "slower", step_s=4.0),
+        row("OmpThreads", "1-torch", 1.02, "not told", 3, step_s=1.0),
+        row("OmpThreads", "128-torch", status="failed"),
+        row("OmpThreads", "1-native"),
     ]
-    torch, native = lines(rows, "Heads", width=140)
+    torch, native = lines(rows, "OmpThreads", width=140)
     assert torch == [
-        "Heads, torch", "2: 0.800x [0.784, 0.816] faster", "8: 1.10x [1.08, 1.12] slower",
+        "OmpThreads, torch", "2: 0.800x [0.784, 0.816] faster", "8: 1.10x [1.08, 1.12] slower",
         "4 ok, 1 failed, 1 not told",
     ]  # fmt: skip
     # Nothing was measured beside its baseline: plain seconds.
-    assert native == ["Heads, native", "4: 1 s", "4: 1 s", "1 ok"]
+    assert native == ["OmpThreads, native", "1: 1 s", "1: 1 s", "1 ok"]
 
 
 def test_the_baseline_is_1_and_its_own_pairs_are_not_told_of():
@@ -79,10 +79,10 @@ def test_a_narrow_terminal_cuts_off_no_number(effect):
 
 
 def test_the_suites_whose_cells_differ_most_come_first():
-    rows = [row("Heads", "4-torch"), row("Heads", "8-torch", 1.1, "slower")]
-    rows += [row("Dropout", "0.0-torch"), row("Dropout", "0.1-torch", 1.5, "slower")]
-    order = [line[0] for line in lines(rows, "Heads", "Dropout", width=140)]
-    assert order[:2] == ["Dropout, torch", "Heads, torch"]
+    rows = [row("OmpThreads", "4-torch"), row("OmpThreads", "8-torch", 1.1, "slower")]
+    rows += [row("BatchSize", "1-torch"), row("BatchSize", "16-torch", 1.5, "slower")]
+    order = [line[0] for line in lines(rows, "OmpThreads", "BatchSize", width=140)]
+    assert order[:2] == ["BatchSize, torch", "OmpThreads, torch"]
 
 
 def test_a_cell_without_a_usable_record_is_counted_for_its_engine():
