@@ -106,10 +106,13 @@ def _rests_on(its: EngineCosts) -> str:
     text = f"intervals are of 90 %; learned from {errors.cells} cells"
     if errors.median_out is None or errors.p90_out is None:
         return text
-    return (
-        f"{text}; with whole levels left out it was off by {words.percent(errors.median_out)} in "
+    text += (
+        f"; with whole levels left out it was off by {words.percent(errors.median_out)} in "
         f"the median, by up to {words.percent(errors.p90_out)} in nine of ten"
     )
+    if errors.coverage is None:
+        return text
+    return f"{text}, and such intervals held {words.percent(errors.coverage)} of them"
 
 
 def _spanned(say: object, value: float, span: Span | None) -> str:

@@ -32,6 +32,7 @@ def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
     assert "outside the calibrated range: n_layer 32 (calibrated 1 to 8)" in text
     assert "memory at the peak: not known" in text
     assert "learned from 21 cells; with whole levels left out it was off by" in text
+    assert "and such intervals held" in text
 
 
 def test_a_grid_says_why_a_row_has_no_number(machine):

@@ -106,7 +106,7 @@ class Racing:
             runners.append(runner)
             expected_s = self._expected_s(reference, experiment)
             if self._now() + expected_s > until:
-                runner.ended("not tried", "no time was left")
+                runner.ended("not tried", "no time was left beside the test's")
                 continue
             try:
                 self._warm(runner, experiment, 2 * expected_s + 10, reference, halves)
