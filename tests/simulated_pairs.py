@@ -1,6 +1,6 @@
 """Sessions whose truth is known: a drifting machine, workers that differ, blocks in turns.
 
-Effects are made, cells chosen and closed by the program's own code.
+Pairs are dropped, effects made, cells chosen and closed by the program's own code.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-import simulated_windows as windows
-from simulated_windows import PairSpans, Span, Window
 
 from cputrain.analysis.paired import planning
 from cputrain.analysis.paired.effect import Effect, effect
@@ -18,6 +16,7 @@ from cputrain.analysis.paired.model import PAIR_SD, Pass
 from cputrain.analysis.paired.noise import EngineNoise, learn
 from cputrain.analysis.paired.planning import Candidate
 from cputrain.analysis.paired.verdict import verdict
+from cputrain.record.sample import Noise, Sample
 
 CPUS = 2
 TICK_S = 0.01
@@ -34,6 +33,7 @@ class Host:
     bursts_hz: float = 0.03
     burst_s: float = 0.7
     burst: float = 0.35  # how much longer a step takes while others have CPUs
+    stolen: float = 0.5  # share of bursts that the hypervisor takes; the others make threads wait
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ TORCH = Engine(worker=0.008, block=0.02)
 NATIVE = Engine(worker=0.0035, block=0.008)
 JAX = Engine(worker=0.0005, block=0.01)
 NOISY = Engine(worker=0.01, block=0.05)
+BUSY = Engine(worker=0.008, block=0.02, host=Host(bursts_hz=1.0, burst_s=0.15))
+"""On a host that disturbs a third of the blocks."""
 
 
 def one_pass(rng, engine, log_effect, pairs, block):
@@ -70,46 +72,40 @@ def _ratios(rng, engine, pairs, block):
     drift = host.wave * np.sin(2 * math.pi * at_s / period_s + phase)
     for start in rng.integers(0, ticks, rng.poisson(host.steps_hz * ticks * TICK_S)):
         drift[start:] += host.step * rng.standard_normal()
-    others = np.zeros(ticks)
+    waited, stolen = np.zeros(ticks), np.zeros(ticks)
     for start in rng.integers(0, ticks, rng.poisson(host.bursts_hz * ticks * TICK_S)):
-        others[start : start + round(rng.exponential(host.burst_s) / TICK_S)] = 1
-    slow = np.exp(drift) * (1 + host.burst * others)
-    times = np.log(slow.reshape(2 * pairs, BLOCK)[:, DISCARDED:].mean(axis=1))
+        end = start + max(round(rng.exponential(host.burst_s) / TICK_S), 1)
+        (stolen if rng.random() < host.stolen else waited)[start:end] = 1
+    slow = np.exp(drift) * (1 + host.burst * np.maximum(waited, stolen))
+    times = np.log(_timed(slow).mean(axis=1))
     times += block / math.sqrt(2) / PAIR_SD * rng.standard_t(3, 2 * pairs)
-    # ABBA, whoever begins.
+    lost = host.burst / (1 + host.burst)
+    samples = [
+        _sample(rng, lost * of_wait, lost * of_steal)
+        for of_wait, of_steal in zip(
+            _timed(waited).mean(axis=1), _timed(stolen).mean(axis=1), strict=True
+        )
+    ]
     first, second = times[0::2], times[1::2]
+    # ABBA, whoever begins.
     cell_is_first = (np.arange(pairs) + rng.integers(2)) % 2 == 0
     ratios = np.where(cell_is_first, first - second, second - first)
-    drop = windows.dropped(_spans(cell_is_first), _windows(others)).pairs
+    both = zip(samples[0::2], samples[1::2], strict=True)
+    drop = [one.is_spoilt_beside(other) or other.is_spoilt_beside(one) for one, other in both]
     return [float(ratio) for ratio, out in zip(ratios, drop, strict=True) if not out]
 
 
-def _spans(cell_is_first):
-    spans = []
-    for number, first in enumerate(cell_is_first):
-        start = 2 * number * BLOCK * TICK_S
-        blocks = [
-            Span(start + i * BLOCK * TICK_S, start + (i + 1) * BLOCK * TICK_S) for i in (0, 1)
-        ]
-        spans.append(PairSpans(*(blocks if first else blocks[::-1])))
-    return spans
+def _timed(ticks):
+    """The ticks of each block, without those of the step that is discarded."""
+    return ticks.reshape(-1, BLOCK)[:, DISCARDED:]
 
 
-def _windows(others):
-    """Windows of two seconds: the last one reaches back, so that it is as long."""
-    length = round(windows.WINDOW_S / TICK_S)
-    starts = {min(start, max(len(others) - length, 0)) for start in range(0, len(others), length)}
-    return [
-        Window(
-            span=Span(start * TICK_S, start * TICK_S + windows.WINDOW_S),
-            cpus=CPUS,
-            others_s=float(others[start : start + length].sum() * TICK_S),
-            wait_s=None,
-            steal_s=0.0,
-            throttled_s=0.0,
-        )
-        for start in sorted(starts)
-    ]
+def _sample(rng, waited_share, stolen_share):
+    """A block, with what the kernel says of it: steal comes in whole ticks of 10 ms of one CPU."""
+    ticks = (BLOCK - DISCARDED) * CPUS
+    stolen_ticks = math.floor(stolen_share * ticks + rng.random())
+    noise = Noise(lost_share=waited_share, steal_share=stolen_ticks / ticks)
+    return Sample(step_s=[1.0], loss=[1.0], noise=noise)
 
 
 @dataclass

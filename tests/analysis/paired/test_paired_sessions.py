@@ -10,7 +10,7 @@ from cputrain.analysis.paired import planning
 
 pytestmark = pytest.mark.tools
 
-ENGINES = {name: getattr(simulated, name) for name in ("TORCH", "NATIVE", "JAX", "NOISY")}
+ENGINES = {name: getattr(simulated, name) for name in ("TORCH", "NATIVE", "JAX", "NOISY", "BUSY")}
 SIZES = np.log([1.0, 1.0, 1.01, 1.02, 1.03, 1.05, 1.1, 1.3, 2.0, 6.0])
 """True effects, each as often below 1 as above."""
 
