@@ -72,6 +72,7 @@ class JitWarmup(suite.Suite):
     values = ("cold", "warm", "steady")  # each finds what the one before has compiled
     engines = {"jax": values}
     name = "jit_state"
+    late = True
     version = "4"
 
     @classmethod

@@ -9,6 +9,7 @@ class Preset(suite.Suite):
 
     values = tuple(presets.PRESETS)
     name = "preset"
+    late = True
 
     @classmethod
     def base(cls):

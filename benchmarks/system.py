@@ -117,6 +117,7 @@ class InductorCompiler(suite.Suite):
 
     values = ("g++ O3", "g++ O3 libiomp5", "clang++ O3 libiomp5")
     name = "cxx"
+    late = True
     version = "2"
 
     @classmethod

@@ -38,12 +38,14 @@ class Suite(Variable):
         quick: those of `values` that `bench.py --quick` takes where nobody asks for the suite by
             name, on torch, or (value, engine); by name it takes the first, middle and last of
             each engine.
+        late: whether a sweep takes it after the others: it is missed least where time is short.
         measures_again: also cells that run what another cell of the session has run.
         version: raise it by hand when what is measured changes.
     """
 
     name: ClassVar[str | tuple[str, ...]] = ""
     quick: ClassVar[Values] = ()
+    late: ClassVar[bool] = False
     measures_again: ClassVar[bool] = False
     version = "1"
 

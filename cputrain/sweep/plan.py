@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from cputrain import paths
+from cputrain.analysis.unchanged import is_unchanged
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks, suite
@@ -115,17 +116,21 @@ def discover() -> list[Planned]:
 def in_order(suites: Iterable[Planned]) -> list[Planned]:
     """Suites as a pass takes them, so that those come last whose lack is felt least.
 
-    By environment; then what tells the noise and what matters to most people, then the others, then
-    what takes long and is compared with nothing, or is about a compiler. Within these as asv does.
+    By environment; then what tells the noise and what matters to most people; then settings that
+    leave the work as it is; then the others, and last those that call themselves late. Within these
+    as asv does.
     """
-    return sorted(suites, key=lambda planned: (planned.stack, _late(planned), planned.benchmark))
+    return sorted(suites, key=lambda planned: (planned.stack, _turn(planned), planned.benchmark))
 
 
-def _late(planned: Planned) -> int:
+def _turn(planned: Planned) -> int:
     if planned.name == "Baseline" or planned.suite.quick:
         return 0
-    compiles = all(cell.experiment.runtime.compile == "inductor" for cell in planned.cells)
-    return 2 if compiles or not planned.baselines else 1
+    if planned.suite.late:
+        return 3
+    plain = {cell.name: cell.experiment.to_json() for cell in planned.cells}
+    beside = {cell.name: plain.get(cell.baseline or "", plain[cell.name]) for cell in planned.cells}
+    return 1 if all(is_unchanged(plain[name], beside[name]) for name in plain) else 2
 
 
 def survey() -> tuple[list[Planned], list[Broken]]:
