@@ -14,12 +14,15 @@ def write_bytes(path: Path, data: bytes, is_synced: bool = True) -> None:
     Args:
         path: of the file.
         data: what it is to hold.
-        is_synced: whether to wait until the disk has it: not for what is made from other files.
+        is_synced: whether to wait until the disk has it, under this name, so that a power cut
+            leaves nothing that was written later without it: not for what is made from other
+            files.
 
     Raises:
-        OSError: the folder cannot be made or written; `path` is as it was before.
+        OSError: the folder cannot be made or written; `path` is as it was before. Or the disk does
+            not take its name; then it is the new one, and may not outlive a power cut.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent, is_synced)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
@@ -30,9 +33,57 @@ def write_bytes(path: Path, data: bytes, is_synced: bool = True) -> None:
             if is_synced:
                 os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _name(error, path)
         raise
+    if is_synced:
+        sync_folder(path.parent)
+
+
+def make_folder(folder: Path, is_synced: bool = True) -> None:
+    """Make a folder and those above it that are missing, each known to the disk if `is_synced`.
+
+    Raises:
+        OSError: one of them cannot be made.
+    """
+    if folder.is_dir():
+        return
+    make_folder(folder.parent, is_synced)
+    folder.mkdir(exist_ok=True)
+    if is_synced:
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder: a file's own sync need not keep its name."""
+    _sync(folder, os.O_DIRECTORY)
+
+
+def sync(path: Path, below: Path) -> None:
+    """Wait until the disk has what somebody else wrote, and the names from `below` down to it."""
+    _sync(path)
+    for folder in path.parents:
+        sync_folder(folder)
+        if folder == below:
+            break
+
+
+def _sync(path: Path, flags: int = 0) -> None:
+    handle = os.open(path, os.O_RDONLY | flags)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        _name(error, path)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _name(error: BaseException, path: Path) -> None:
+    """Say of a system's error what file it is about: one of an open file names none."""
+    if isinstance(error, OSError) and error.filename is None:
+        error.filename = str(path)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,9 +1,11 @@
+import errno
 import os
 import signal
 import subprocess
 import sys
 
 import pytest
+from faulty_files import Faulty
 
 from cputrain import atomic
 
@@ -52,3 +54,20 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
         writer.wait()
         data = path.read_bytes()
         assert len(data) == 300_000 and len(set(data)) == 1
+
+
+def test_an_error_names_the_file(tmp_path):
+    """A disk that is full says so when it is written to, which names no file."""
+    faulty = Faulty(tmp_path / "shim", tmp_path)
+    write = (
+        "from pathlib import Path; from cputrain import atomic; atomic.write_text(Path({!r}), 'x')"
+    )
+    for number in range(1, 5):
+        done = subprocess.run(
+            [sys.executable, "-c", write.format(str(tmp_path / "file"))],
+            env=os.environ | faulty.failing(number, errno.ENOSPC),
+            capture_output=True,
+            text=True,
+        )
+        last = done.stderr.splitlines()[-1]
+        assert "No space left on device" in last and str(tmp_path) in last, number

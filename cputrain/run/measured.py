@@ -2,14 +2,17 @@
 
 A cell that is done leaves a line. A later cell of the same experiment beside the same reference
 takes over its record, samples and model; so does the cell itself where a sweep that was killed
-goes on, as asv keeps nothing of a call that it did not end. Standard library only.
+goes on, as asv keeps nothing of a call that it did not end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
+
+import msgspec
 
 from cputrain import paths
 from cputrain.run.session import Session
@@ -23,14 +26,21 @@ def _path(session: Session) -> Path:
 
 
 def done(session: Session) -> list[Done]:
-    """The cells that this pass has measured, in their order; without bench.py none."""
+    """The cells that this pass has measured, in their order; without bench.py none.
+
+    A line that a power cut has cut off is none: its cell is measured again.
+    """
     if not session.driven:
         return []
     try:
-        lines = _path(session).read_text().splitlines()
+        lines = _path(session).read_bytes().splitlines()
     except FileNotFoundError:
         return []
-    return [(identity, beside, folder) for identity, beside, folder in map(json.loads, lines)]
+    cells = []
+    for line in lines:
+        with contextlib.suppress(msgspec.MsgspecError):
+            cells.append(msgspec.json.decode(line, type=Done))
+    return cells
 
 
 def earlier(session: Session, cell: Done, others: bool) -> Path | None:
@@ -51,7 +61,7 @@ def note(session: Session, cell: Done) -> None:
     """Say that a cell is done."""
     if session.driven and cell not in done(session):
         with _path(session).open("a") as file:
-            file.write(json.dumps(cell) + "\n")
+            file.write("\n" + json.dumps(cell))  # first: the line before may have been cut off
 
 
 def forget(session: Session) -> None:

@@ -1,7 +1,8 @@
 """Copies of asv's results, for the case that asv is killed while it writes them.
 
-asv keeps all suites of a commit in one file and rewrites it in place: a kill in the middle
-would lose the suites that were done. Standard library only.
+asv keeps all suites of a commit in one file and rewrites it in place, without waiting for the disk:
+a kill in the middle, or a power cut soon after, would lose the suites that were done. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cputrain.atomic import write_bytes
+from cputrain.atomic import sync, write_bytes
 
 
 def is_whole(path: Path) -> bool:
@@ -22,14 +23,15 @@ def is_whole(path: Path) -> bool:
 
 
 def keep(results: Path, copies: Path) -> None:
-    """Copy every whole result file of one machine.
+    """Copy every whole result file of one machine, and wait until the disk has both.
 
     Args:
-        results: asv's folder of the machine.
+        results: asv's folder of the machine, result/asv/MACHINE.
         copies: where the copies lie.
     """
     for path in results.glob("*.json"):
         if is_whole(path):
+            sync(path, below=results.parents[2])
             write_bytes(copies / path.name, path.read_bytes())
 
 
@@ -47,7 +49,7 @@ def mend(results: Path, copies: Path) -> list[str]:
         copy = copies / path.name
         if copy.exists() and is_whole(copy):
             write_bytes(path, copy.read_bytes())
-            lines.append(f"{path} broke off in the middle; it is as before the last suite again")
+            lines.append(f"{path} broke off in the middle; its last whole copy is in its place")
         else:
             lines.append(f"{path} broke off in the middle and is put aside as {path.name}.broken")
     return lines

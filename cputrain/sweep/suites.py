@@ -115,6 +115,8 @@ class Sweep:
         self.until = time.monotonic() + self.choice.budget_s - CLOSING_S
         for line in safekeeping.mend(asv.results, asv.copies):
             self.progress.say(line)
+        for each in self.asvs.values():
+            safekeeping.keep(each.results, each.copies)
         environments.ipex_or_not(self.asvs, self.session.offline, self.progress)
         known = [planned for planned in self.suites if planned.stack in self.asvs]
         if self.checkpoint.number == 1:
@@ -156,7 +158,6 @@ class Sweep:
             RunError: asv itself failed; a failed cell is not that.
         """
         asv = self.asvs[call.stack]
-        safekeeping.keep(asv.results, asv.copies)
         self.progress.call(call.suites)
         words = ["--bench", call.pattern(), "--record-samples"]
         number = self.checkpoint.number
@@ -165,6 +166,7 @@ class Sweep:
         pairs = self.pairs if number > 1 else None
         session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
         status = asv_call.run(call, asv, session, words, self.progress)
+        safekeeping.keep(asv.results, asv.copies)  # before the checkpoint says that it is done
         if status in DONE:
             for planned in call.suites:
                 log = asv.logs / f"{call.name}.log"

@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from made_groups import group
 
 from cputrain.machine import noise, reading, threads
 
@@ -154,3 +155,24 @@ def test_a_rival_on_our_cpu_is_told():
         pytest.skip("this kernel has no schedstat")
     assert float(share) > 0.05
     assert int(switches) > 0
+
+
+HELD_BACK = """
+import os, sys, time
+with open(sys.argv[1], "w") as file:
+    file.write(str(os.getpid()))
+from cputrain.machine import noise
+before = noise.read()
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    pass
+print(noise.between(before, noise.read())["throttled_s"])
+"""
+
+
+def test_a_quota_that_holds_us_back_is_seen():
+    limits = {1: {"cpu.cfs_quota_us": "20000"}, 2: {"cpu.max": "20000 100000"}}
+    with group("cpu", limits) as tasks:
+        command = [sys.executable, "-c", HELD_BACK, str(tasks)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert float(done.stdout) > 0

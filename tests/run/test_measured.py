@@ -38,6 +38,18 @@ def test_each_pass_measures_anew(session, tmp_path):
     assert measured.done(session) == measured.done(later) == []
 
 
+@pytest.mark.parametrize("cut", [b'["e", "r", "/out/B', b"\0\0\0\0", b"\xff", b'["e"]'])
+def test_a_line_that_a_power_cut_left_is_measured_again(session, tmp_path, cut):
+    measured.note(session, ("e", "r", str(tmp_path / "A")))
+    (path,) = tmp_path.glob("measured-*")
+    path.write_bytes(path.read_bytes() + b"\n" + cut)
+    measured.note(session, ("e", "r", str(tmp_path / "C")))
+    assert [folder for *_, folder in measured.done(session)] == [
+        str(tmp_path / "A"),
+        str(tmp_path / "C"),
+    ]
+
+
 def test_without_bench_every_cell_is_measured(session, tmp_path):
     by_hand = Session(id="s", run="r", machine="m", driven=False)
     measured.note(by_hand, ("e", "r", str(tmp_path / "A")))

@@ -147,7 +147,7 @@ def test_a_result_file_that_broke_off_loses_no_suite_that_was_done(trial):
     path.write_bytes(path.read_bytes()[:700])
     status, out = trial.run("--bench", "Second")
     assert status == 0, out
-    assert "broke off in the middle; it is as before the last suite again" in out
+    assert "broke off in the middle; its last whole copy is in its place" in out
     found = rows(trial)
     assert found["First", "1"]["step_s"] == before
     assert found["Second", "2"]["status"] == "ok"

@@ -3,15 +3,19 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from made_families import descendants, states, wait_until
 
 from cputrain import environ
 from cputrain.machine import processes
+from cputrain.record import files
+from cputrain.record.cell import SCHEMA, CellRecord
 
 SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "threads": 1}
 NATIVE = {"engine": "native", **SMALL, "seq_len": 64}
@@ -173,3 +177,36 @@ class Run:
 def is_stopped(pid):
     """Whether a process lives and all its threads are stopped."""
     return {*states(pid)} == {"T"}
+
+
+def in_a_pair(run, kill, samples=4000):
+    """A cell in the middle of a pair; its reference's and its own worker's process."""
+    cell = run.cell("one", samples)
+    while (words := cell.line())[:2] != ["pair", "2"]:
+        assert words and words[0] == "pair", words
+    time.sleep(random.Random(kill).uniform(0.0, 0.4))
+    reference, worker = run.look()
+    return cell, reference, worker
+
+
+def last_record(root, cell):
+    """The last worker of a cell's record."""
+    return files.read(root / "output/here/Trial" / cell / "run.json", CellRecord, SCHEMA).workers[
+        -1
+    ]
+
+
+def goes_on(run, name="two"):
+    """The next cell is measured; the name of its reference."""
+    lines = [line.split() for line in run.cell(name).rest()]
+    assert [words[:2] for words in lines] == [["pair", str(n)] for n in range(3)], lines
+    assert last_record(run.root, name).ok
+    return lines[0][2]
+
+
+def ends(run):
+    """End a run in order; nothing is left."""
+    run.look()
+    run.starter.say()
+    assert run.starter.line() == ["closed"]
+    run.none_is_left()

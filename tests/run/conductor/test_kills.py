@@ -7,49 +7,15 @@ import time
 from pathlib import Path
 
 import pytest
-from made_cells import TORCH, Run, is_stopped
+from made_cells import TORCH, Run, ends, goes_on, in_a_pair, is_stopped, last_record
 from made_families import wait_until
 from settled import settled
 
 from cputrain.machine import processes
-from cputrain.record import files
-from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.run import placement
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
-
-
-def in_a_pair(run, kill, samples=4000):
-    """A cell in the middle of a pair; its reference's and its own worker's process."""
-    cell = run.cell("one", samples)
-    while (words := cell.line())[:2] != ["pair", "2"]:
-        assert words and words[0] == "pair", words
-    time.sleep(random.Random(kill).uniform(0.0, 0.4))
-    reference, worker = run.look()
-    return cell, reference, worker
-
-
-def last_record(root, cell):
-    return files.read(root / "output/here/Trial" / cell / "run.json", CellRecord, SCHEMA).workers[
-        -1
-    ]
-
-
-def goes_on(run, name="two"):
-    """The next cell is measured; the name of its reference."""
-    lines = [line.split() for line in run.cell(name).rest()]
-    assert [words[:2] for words in lines] == [["pair", str(n)] for n in range(3)], lines
-    assert last_record(run.root, name).ok
-    return lines[0][2]
-
-
-def ends(run):
-    """In order, with nothing left."""
-    run.look()
-    run.starter.say()
-    assert run.starter.line() == ["closed"]
-    run.none_is_left()
 
 
 def test_a_killed_cell_leaves_the_reference_stopped_and_alive(run, kill):
