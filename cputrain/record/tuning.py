@@ -118,6 +118,8 @@ class TuningRecord(Part, frozen=True, kw_only=True):
         races: of knobs, in their order.
         without: the race of the winner without one of its changes each; None where there was none.
         left_out: changes without which the winner was not surely slower: no part of `tuned`.
+        likeliest: the change that looked best, where no race told one to be faster: it is what is
+            tested then.
         not_tried: knobs that there was no time for.
         tuned: the experiment that was put to the test; None where no change was faster.
         passes: of the test.
@@ -141,6 +143,7 @@ class TuningRecord(Part, frozen=True, kw_only=True):
     races: list[Race] = field(default_factory=list)
     without: Race | None = None
     left_out: list[str] = field(default_factory=list)
+    likeliest: list[str] = field(default_factory=list)
     not_tried: list[str] = field(default_factory=list)
     tuned: Parts | None = None
     passes: list[FreshPass] = field(default_factory=list)

@@ -79,9 +79,11 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
     return words.ratio(ends[0], min(ends[1:]), max(ends[1:]))
 
 
-def testing(labels: Sequence[str]) -> str:
-    """What is put to the test."""
-    return f"test of {', '.join(labels)}: fresh workers beside fresh workers of the default"
+def testing(labels: Sequence[str], is_likeliest: bool) -> str:
+    """What is put to the test; `is_likeliest`: though no race has told it to be faster."""
+    why = "no change was surely faster in its race; the likeliest is put to the test\n"
+    what = f"test of {', '.join(labels)}: fresh workers beside fresh workers of the default"
+    return f"{why}{what}" if is_likeliest else what
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:
@@ -110,7 +112,7 @@ def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
 
 def _verdict(record: TuningRecord, gain: Gain | None) -> str:
     if record.tuned is None:
-        return "no change was surely faster in its race: nothing is recommended"
+        return "no change was surely faster in its race, or looked so: nothing is recommended"
     if gain is None:
         bad = [each.reason for each in record.passes if each.status != "ok"]
         why = bad[-1] if bad else ALL_DISTURBED
@@ -136,6 +138,8 @@ def _faster(gain: Gain) -> str:
 
 def _each(record: TuningRecord) -> list[str]:
     """What each change gave: by a race without it, or else by its own."""
+    if record.likeliest:
+        return [f"the one change: {label}" for label in record.likeliest]
     by_race: dict[str, str] = {}
     for ran in {ran.knob: ran for ran in record.races if ran.adopted is not None}.values():
         assert ran.adopted is not None

@@ -27,8 +27,9 @@ LEVEL = 0.90
 """Of the interval of a candidate's ratio."""
 BY_CHANCE = 0.02
 """Of races in which nothing differs, how many may have a winner at one look at them."""
-NEEDED = 0.1
-"""How often a change that gives nothing may pass for one that is needed."""
+NEEDED = 0.01
+"""How often a change that gives nothing may pass for one that is needed, had its race not chosen
+it; of those that won a race by chance it is about one in six."""
 FEWEST = 2
 """Blocks of a winner at least, and of any race: one may be a burst."""
 WORTH = 0.01
@@ -44,6 +45,19 @@ class Standing:
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Log ratios of a race, and the noise of one (`noise`)."""
+
+    log_ratios: Sequence[float]
+    noise: float
+
+    @property
+    def variance(self) -> float:
+        """Of their median."""
+        return self.noise**2 * MEDIAN_VARIANCE / len(self.log_ratios)
 
 
 def rungs(block_s: float) -> tuple[int, ...]:
@@ -80,7 +94,7 @@ def standing(log_ratios: Sequence[float], noise_: float, tail: float = (1 - LEVE
     """
     value = statistics.median(log_ratios)
     errors = statistics.NormalDist().inv_cdf(1 - tail)
-    error = errors * noise_ * math.sqrt(MEDIAN_VARIANCE / len(log_ratios))
+    error = errors * math.sqrt(Evidence(log_ratios, noise_).variance)
     return Standing(value, value - error, value + error)
 
 
@@ -105,14 +119,21 @@ def dropped(ratios: Mapping[int, Sequence[float]], noise_: float, is_rung: bool)
     return going
 
 
-def is_needed(log_ratios: Sequence[float], noise_: float) -> bool:
-    """Whether settings are surely slower without a change.
+def is_needed(won: Evidence, without: Evidence) -> bool:
+    """Whether a change makes settings surely faster, by both races that tell.
+
+    Each estimates what it gives, and counts by the inverse of its variance: a race without it that
+    had time for two blocks does not outweigh one that told it to be faster in sixteen.
 
     Args:
-        log_ratios: of the settings without it over those with it.
-        noise_: see `noise`.
+        won: of the race that it won, over the settings before it.
+        without: of the settings without it, over those with it.
     """
-    return standing(log_ratios, noise_, NEEDED).low > 0
+    gains = [(-statistics.median(won.log_ratios), won.variance)]
+    gains += [(statistics.median(without.log_ratios), without.variance)]
+    weight = sum(1 / variance for _, variance in gains)
+    gain = sum(value / variance for value, variance in gains) / weight
+    return gain * math.sqrt(weight) > statistics.NormalDist().inv_cdf(1 - NEEDED)
 
 
 def winner(ratios: Mapping[int, Sequence[float]], noise_: float, started: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 
@@ -21,6 +22,8 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
 PAIR = "the pair of the two best left"
+WORTH_A_TEST = 0.97
+"""Ratio of a change that no race has told: one that is nearer to 1 is the same anyway."""
 AsRun = Callable[[Experiment], Experiment]
 
 
@@ -152,15 +155,31 @@ class Search:
         self.races.append(race)
         self._raced(race)
 
-    def _pair(self, until: float) -> None:
-        """The two best changes of different knobs that alone were not surely faster, together."""
+    def likeliest(self) -> Found:
+        """What is found; where that is nothing, the one change that looked best, if one did.
+
+        No race has told that it is faster, for lack of time mostly: the test may.
+        """
+        near = [] if self.found.adopted else list(self._near().items())
+        for knob, raced in near[:1]:
+            if _value(raced) < math.log(WORTH_A_TEST):
+                experiment = specs.settle(self.found.best.but(**raced.changes))
+                return self.found.plus(knob, Candidate(raced.label, raced.changes, experiment))
+        return self.found
+
+    def _near(self) -> dict[str, Raced]:
+        """By knob, the best change that was not surely faster, but not slower; the best first."""
         taken = {each.knob for each in self.found.adopted}
         near: dict[str, Raced] = {}
         for race in self.races:
             for raced in race.candidates if race.knob not in taken else []:
                 if raced.log_ratios and _value(raced) < min(0.0, _value(near.get(race.knob))):
                     near[race.knob] = raced
-        two = sorted(near.values(), key=_value)[:2]
+        return dict(sorted(near.items(), key=lambda item: _value(item[1])))
+
+    def _pair(self, until: float) -> None:
+        """The two best changes of different knobs that alone were not surely faster, together."""
+        two = list(self._near().values())[:2]
         if len(two) < 2:
             return
         changes = {**two[0].changes, **two[1].changes}

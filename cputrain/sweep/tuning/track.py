@@ -86,10 +86,14 @@ class Track:
         search = Search(racing, workers, self.default, self.asked.kept, told, self._now, raced)
         search.run(knobs.table(self.asked.allowed), races)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
+        if not search.found.adopted:
+            found = search.likeliest()
+            self.account.keep(likeliest=[each.label for each in found.adopted])
+            return found
         race = without.race(racing, workers, search.found, self._now, without_)
         if race is None:
             return search.found
-        found, left_out = without.needed(search.found, race)
+        found, left_out = without.needed(search.found, race, search.races)
         self.account.keep(without=race, left_out=left_out)
         return found
 
@@ -97,7 +101,8 @@ class Track:
         self, workers: Workers, cells: Sequence[CellResult], found: Found, until: float
     ) -> None:
         self.account.keep(tuned=found.best.to_json())
-        self._progress.say(tuned.testing([each.label for each in found.adopted]))
+        labels = [each.label for each in found.adopted]
+        self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
         tested = fresh.sides(found.best, self.default)
         earlier = known.identical_passes(cells, tested.twin.runtime.engine)
         seed, told = self.asked.seed, self.account.tested

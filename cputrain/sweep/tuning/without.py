@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -57,20 +57,26 @@ def _each(found: Found) -> tuple[list[Candidate], list[Raced]]:
     return can, cannot
 
 
-def needed(found: Found, race: Race) -> tuple[Found, list[str]]:
+def needed(found: Found, race: Race, races: Sequence[Race]) -> tuple[Found, list[str]]:
     """What is left without the changes that were not shown to be needed, and what these are.
 
     Args:
         found: the winner.
         race: of it beside itself without each change.
+        races: that have told its changes to be faster.
     """
-    noise = halving.noise([raced.log_ratios for raced in race.candidates])
+    won = {each.adopted.label: _evidence(each, each.adopted) for each in races if each.adopted}
     useless = [
         raced.label
         for raced in race.candidates
-        if raced.log_ratios and not halving.is_needed(raced.log_ratios, noise)
+        if raced.log_ratios and not halving.is_needed(won[raced.label], _evidence(race, raced))
     ]
     try:
         return found.only([each for each in found.adopted if each.label not in useless]), useless
     except ExperimentError:  # one that is needed needs one that is not
         return found, []
+
+
+def _evidence(race: Race, raced: Raced) -> halving.Evidence:
+    noise = halving.noise([each.log_ratios for each in race.candidates])
+    return halving.Evidence(raced.log_ratios, noise)

@@ -133,3 +133,46 @@ def test_what_was_not_tried_is_said(tune, capsys):
     tuning_.end()
     assert tuning_.tracks[0].account.record.not_tried
     assert "not tried for lack of time: " in capsys.readouterr().out
+
+
+OTHER_KNOBS = ("allocator", "matmul_backend", "optimizer_kernel", "attention_backend", "threads")
+OTHER_KNOBS += (
+    "huge_pages",
+    "loader_workers",
+    "pinning",
+    "wait_policy",
+    "omp_runtime",
+    "loss_chunk",
+)
+OTHER_KNOBS += ("batch_size", "grad_accum", "activation_checkpointing")
+
+
+def test_what_no_race_told_for_lack_of_time_goes_to_the_test(tune, capsys):
+    def compiled(e):
+        return 0.93 if e.runtime.compile == "inductor" else 1.0
+
+    likeliest = []
+    for seed in range(4):
+        tuning_, workers = tune(
+            PRESETS["wiki-24m"].experiment, compiled, kept=OTHER_KNOBS, noise=0.12, seed=seed
+        )
+        record = tuning_.tracks[0].account.record
+        is_won = any(race.adopted for race in record.races)
+        assert not (is_won and record.likeliest)
+        assert bool(record.likeliest or is_won) == bool(record.passes)
+        assert workers.seconds <= 1.05 * 600
+        likeliest += record.likeliest
+    assert likeliest
+    said = capsys.readouterr().out
+    assert "no change was surely faster in its race; the likeliest is put to the test" in said
+
+
+def test_what_is_far_faster_goes_to_the_test_however_blunt_the_last_race_is(tune):
+    def faster(e):
+        return 1.0 if e.training.activation_checkpointing else 0.7
+
+    for seed in range(2):
+        tuning_, _ = tune(PRESETS["mlm-80m-short"].experiment, faster, noise=0.15, seed=seed)
+        record = tuning_.tracks[0].account.record
+        assert "activation_checkpointing=off" not in record.left_out
+        assert record.passes
