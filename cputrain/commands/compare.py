@@ -39,12 +39,13 @@ def main(args: argparse.Namespace) -> int:
             comparisons.append(comparison)
     if not comparisons:
         raise UsageError(none[0])
+    page = _write(comparisons)  # first: what is said may go to a pipe that ends
     for line in none:
         print(one_line(line))
     for comparison in comparisons:
         for line in compared.lines(comparison):
             print(one_line(line))
-    print(f"all of it: {one_line(_write(comparisons))}")
+    print(f"all of it: {one_line(page)}")
     return 0
 
 
