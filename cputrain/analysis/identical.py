@@ -47,7 +47,10 @@ def distinct(cells: Iterable[CellResult], earlier: bool = False) -> list[WorkerR
     ran: dict[tuple[object, ...], WorkerRecord] = {}
     for cell in cells:
         for worker in cell.earlier if earlier else cell.workers:
-            # A copy has a name of its own, and all else of what it is a copy of.
-            what = worker.session, worker.started, worker.reference, tuple(worker.step_s)
-            ran.setdefault(what, worker)
+            ran.setdefault(what_ran(worker), worker)
     return list(ran.values())
+
+
+def what_ran(worker: WorkerRecord) -> tuple[object, ...]:
+    """What a worker and its copies have in common: a copy has a name of its own, and all else."""
+    return worker.session, worker.started, worker.reference, tuple(worker.step_s)

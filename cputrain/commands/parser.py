@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, flags, model_verbs, tune_flags
+from cputrain.commands import arguments, flags, machine_verbs, model_verbs, tune_flags
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -126,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     flags.budget(claims, "20")
     flags.fresh(claims, "earlier pairs")
     flags.offline(claims)
+    machine_verbs.add(verbs)
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
     machine = verbs.add_parser("machine", help="what is recorded about a machine")

@@ -14,8 +14,14 @@ from cputrain import paths
 from cputrain.machine import facts, identity, reading
 from cputrain.machine.reading import MachineError
 
-RESERVED = ("asv", "asv-quick", "quick", "version")
+RESERVED = (
+    *("asv", "asv-quick", "quick", "version", "compare"),
+    *("README.md", "results.csv", "results.parquet"),
+)
 """Names that mean something else in our folders or in asv's registry."""
+
+LONGEST = 64
+"""Letters of a name."""
 
 API = 1
 """The "version" of asv's registry that is read and written here."""
@@ -31,7 +37,7 @@ class Registration(NamedTuple):
 def check_name(name: str) -> None:
     """Raises MachineError where `name` cannot be a folder and a name in asv's registry."""
     if name in RESERVED or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", name):
-        rule = "letters, digits and ._- are allowed, and it may not be " + ", ".join(RESERVED)
+        rule = f"letters, digits and ._- are allowed, and it may not be {', '.join(RESERVED)}"
         raise MachineError(f"machine name {name!r}: {rule}")
 
 
@@ -52,14 +58,14 @@ def name_here(
     Raises:
         MachineError: the registry is broken, or another machine has this one's name.
     """
-    known = _entries(registry or Path.home() / ".asv-machine.json")
+    known = read_registry(registry or Path.home() / ".asv-machine.json")
     now = identity.present(root)
     plain, name = identity.plain_name(root), identity.machine_name(root)
-    before = _known_facts(plain, known, result)
+    before = known_facts(plain, known, result)
     different = _differences(before, now)
     if before and not different:
         return Registration(plain)
-    if _known_facts(name, known, result):
+    if known_facts(name, known, result):
         _refuse_another(name, known, now, result)
         return Registration(name)
     host = known.get(platform.node(), {})
@@ -95,7 +101,7 @@ def register(
     from asv.machine import Machine, MachineCollection
 
     path = (registry or Path(MachineCollection.get_machine_file_path())).resolve()
-    known, note = _entries(path), None
+    known, note = read_registry(path), None
     if name is None:
         name, note = name_here(path, root, result)
     else:
@@ -127,7 +133,7 @@ def _refuse_another(
     name: str, known: dict[str, dict[str, Any]], now: dict[str, str | None], result: Path | None
 ) -> None:
     """Raises MachineError where `name` is known as a machine that is not this one."""
-    if different := _differences(_known_facts(name, known, result), now):
+    if different := _differences(known_facts(name, known, result), now):
         raise MachineError(
             f"machine {name} is known with {', '.join(different)} as here: the numbers would stand "
             "under the wrong machine; move its entry out of asv's registry, and its results away"
@@ -140,7 +146,7 @@ def _differences(known: list[dict[str, Any]], now: dict[str, str | None]) -> lis
     return list(dict.fromkeys(phrases))
 
 
-def _known_facts(
+def known_facts(
     name: str, entries: dict[str, dict[str, Any]], result: Path | None
 ) -> list[dict[str, Any]]:
     """The facts that are kept of machine `name`: the registry's, and those beside results."""
@@ -155,8 +161,11 @@ def _known_facts(
     return kept
 
 
-def _entries(path: Path) -> dict[str, dict[str, Any]]:
-    """The registry's entries by name; none where there is no file."""
+def read_registry(path: Path) -> dict[str, dict[str, Any]]:
+    """The registry's entries by name; none where there is no file.
+
+    Raises MachineError where it is broken.
+    """
     try:
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict):

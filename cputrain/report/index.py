@@ -16,6 +16,8 @@ from cputrain.results import tables
 from cputrain.results.records import Problem
 
 FILE = "README.md"
+COMPARE = "compare"
+"""The folder of comparisons below result/."""
 
 
 def write(
@@ -31,8 +33,14 @@ def write(
         OSError: it cannot be written, and is as it was before.
     """
     path = result / FILE
-    write_text(path, text(machines, place, problems, example))
+    write_text(path, text(machines, place, problems, example, comparisons(result)))
     return path
+
+
+def comparisons(result: Path) -> list[str]:
+    """Names of the comparisons of machines below result/, without their endings."""
+    folder = result / COMPARE
+    return [] if folder.is_symlink() else sorted(path.stem for path in folder.glob("*.md"))
 
 
 def text(
@@ -40,6 +48,7 @@ def text(
     place: Place,
     problems: Sequence[Problem],
     example: Example | None = None,
+    compared: Sequence[str] = (),
 ) -> str:
     """The page, the machine whose baseline is fastest first.
 
@@ -48,6 +57,7 @@ def text(
         place: where their first screens stand.
         problems: that are named on it.
         example: a machine elsewhere, which has a line beside them, unless it is one of them.
+        compared: names of comparisons, which are linked.
     """
     if example is not None and example.machine in {its.line.name for its in machines}:
         example = None
@@ -62,5 +72,6 @@ def text(
         "is_many": place is Place.OWN,
         "is_joined": len(ordered) <= tables.MOST_JOINED,
         "problems": problems,
+        "compared": compared,
     }
     return templates.markdown("page.md.j2", said)

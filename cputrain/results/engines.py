@@ -81,6 +81,14 @@ def read_file(path: Path) -> list[Row] | Problem:
     """A table's rows, checked as far as they are used."""
     try:
         data = files.read_bytes(path)
+    except (OSError, ValueError) as error:
+        return _problem(path, error)
+    return read_text(data, path)
+
+
+def read_text(data: bytes, path: Path) -> list[Row] | Problem:
+    """`read_file` of a file's content; `path` is where a problem says that it lies."""
+    try:
         if not data.endswith(b"\n"):
             raise ValueError("it is cut off")
         table = pl.read_csv(data, schema_overrides=SCHEMA)
@@ -91,10 +99,14 @@ def read_file(path: Path) -> list[Row] | Problem:
         rows = table.to_dicts()
         for row in rows:
             _check(row)
-    except (pl.exceptions.PolarsError, OSError, ValueError, TypeError) as error:
-        message = str(error).strip().split("\n")[0]
-        return Problem(path, f"not a table of engines ({message}); run bench.py engines again")
+    except (pl.exceptions.PolarsError, ValueError, TypeError) as error:
+        return _problem(path, error)
     return rows
+
+
+def _problem(path: Path, error: Exception) -> Problem:
+    message = str(error).strip().split("\n")[0]
+    return Problem(path, f"not a table of engines ({message}); run bench.py engines again")
 
 
 def _check(row: Row) -> None:

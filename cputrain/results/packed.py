@@ -69,6 +69,15 @@ def write(path: Path, records: Mapping[str, bytes]) -> None:
 
     Raises:
         OSError: it cannot be written.
+        ValueError: see `encode`.
+    """
+    write_bytes(path, encode(records))
+
+
+def encode(records: Mapping[str, bytes]) -> bytes:
+    """What such a file holds.
+
+    Raises:
         ValueError: a path is no record's, or a record no JSON; the message names it.
     """
     lines = []
@@ -80,7 +89,7 @@ def write(path: Path, records: Mapping[str, bytes]) -> None:
             raise ValueError(f"{place}: {error}") from error
         lines.append(msgspec.json.encode(line) + b"\n")
     compressor = zlib.compressobj(9, zlib.DEFLATED, GZIP)
-    write_bytes(path, compressor.compress(b"".join(lines)) + compressor.flush())
+    return compressor.compress(b"".join(lines)) + compressor.flush()
 
 
 def plain(record: bytes) -> bytes:
@@ -166,7 +175,12 @@ def _into(records: dict[str, bytes], lines: list[bytes]) -> Iterator[str]:
         records[found.path] = bytes(found.record)
 
 
+def is_place(place: str) -> bool:
+    """Whether a text is a path that a record has, relative to output/<machine>."""
+    return len(place) <= LONGEST and SHAPE.fullmatch(place) is not None
+
+
 def _check(place: str) -> None:
     """Raise ValueError where it is no path of a record."""
-    if len(place) > LONGEST or not SHAPE.fullmatch(place):
+    if not is_place(place):
         raise ValueError(f"path {os.fsencode(place[:100])!r} is no record's")

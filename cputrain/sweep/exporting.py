@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def export() -> Summary:
-    """Write every table and page under result/."""
+    """Write every table and page under result/; a merge that was killed goes on before."""
     from cputrain.report.export import export as write
+    from cputrain.results.exchange import merged
+    from cputrain.results.problem import Problem
 
-    return write(paths.ROOT)
+    left = [Problem(paths.STATE, line) for line in merged.finish(paths.ROOT)]
+    summary = write(paths.ROOT)
+    summary.problems.extend(left)
+    return summary

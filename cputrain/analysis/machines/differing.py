@@ -1,0 +1,71 @@
+"""What differs between two machines: their facts, and the releases that ran on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cputrain.analysis.machines.machine import Machine
+
+FACTS = (
+    *("cpu", "cpu_vendor", "cpu_family", "cpu_model", "cpu_stepping", "microcode", "isa"),
+    *("l1d", "l1i", "l2", "l3", "sockets", "cores", "threads_per_core", "num_cpu", "numa_nodes"),
+    *("memory", "memory_speed", "hypervisor", "container", "kernel", "mitigations", "glibc"),
+    *("cgroup_cpu_quota", "arch", "os"),
+)
+"""asv's facts that are compared, in this order."""
+RELEASES = ("torch", "jax", "jaxlib", "numpy", "python", "ipex", "cc_version")
+"""Of which another release may be another speed."""
+
+
+@dataclass(frozen=True)
+class Differs:
+    """One thing that differs: what it is on each machine; "unknown" where that is not recorded."""
+
+    what: str
+    first: str
+    other: str
+
+
+def facts(first: Machine, other: Machine) -> list[Differs]:
+    """Facts that differ; of instruction sets only those that one of the two lacks."""
+    lines = []
+    for name in FACTS:
+        both = [_text(machine.facts.get(name)) for machine in (first, other)]
+        if both[0] == both[1]:
+            continue
+        if name == "isa" and "unknown" not in both:
+            sets = [set(text.split()) for text in both]
+            both = [" ".join(sorted(a - b)) or "none more" for a, b in (sets, sets[::-1])]
+        lines.append(Differs(name, *both))
+    return lines
+
+
+def releases(first: Machine, other: Machine) -> list[Differs]:
+    """Versions and commits of what ran, where those of the two differ."""
+    lines = []
+    names = [*RELEASES, *sorted({n for m in (first, other) for n in _versions(m)} - {*RELEASES})]
+    for name in names:
+        both = [_several(_versions(machine).get(name, [])) for machine in (first, other)]
+        if both[0] != both[1]:
+            lines.append(Differs(name, *both))
+    commits = [_several([w.commit[:8] for w in m.newest if w.commit]) for m in (first, other)]
+    if commits[0] != commits[1]:
+        lines.append(Differs("commit of cputrain", *commits))
+    return lines
+
+
+def _versions(machine: Machine) -> dict[str, list[str]]:
+    by_name: dict[str, list[str]] = {}
+    for worker in machine.newest:
+        for name, version in worker.versions.items():
+            by_name.setdefault(name, []).append(version)
+    return by_name
+
+
+def _several(words: list[str]) -> str:
+    return ", ".join(sorted(set(words))) or "not recorded"
+
+
+def _text(value: Any) -> str:
+    return "unknown" if value in (None, "") else " ".join(str(value).split())

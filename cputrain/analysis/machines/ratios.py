@@ -1,0 +1,135 @@
+"""How many times as long one machine takes as another: by suite, and over all suites of an engine.
+
+A ratio is the geometric mean over equal experiments of the first machine's step time over the
+other one's, each at its machine's usual speed (`usual`). Its interval has how well that speed is
+known (`wander`), and the effects' own intervals; variances of logarithms add up, with degrees of
+freedom by Satterthwaite (1946, Biometrics Bulletin 2-6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scipy import special
+
+from cputrain.analysis.ends import CellRow
+from cputrain.analysis.machines.equal import Equal
+from cputrain.analysis.machines.machine import Machine
+
+LEVEL = 0.99
+MANY = 1e6
+"""Degrees of freedom of what is known well enough."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Time on the first machine over time on the other one.
+
+    Attributes:
+        low, high: 99 % interval; None for the reason in `reason`.
+        cells, suites: equal experiments that it comes from, each that ran once.
+    """
+
+    engine: str
+    value: float
+    low: float | None
+    high: float | None
+    cells: int
+    suites: int
+    reason: str | None = None
+    suite: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What is said of the first machine."""
+        if self.low is None or self.high is None or self.low <= 1 <= self.high:
+            return "not told"
+        return "slower" if self.low > 1 else "faster"
+
+
+def by_suite(first: Machine, other: Machine, equal: Sequence[Equal]) -> list[Ratio]:
+    """A ratio for each suite and engine, in their order."""
+    groups: dict[tuple[str, str], list[Equal]] = {}
+    for pair in equal:
+        if not pair.repeats:
+            groups.setdefault((pair.suite, pair.engine), []).append(pair)
+    return [
+        _ratio(first, other, engine, [pairs], suite) for (suite, engine), pairs in groups.items()
+    ]
+
+
+def by_engine(first: Machine, other: Machine, equal: Sequence[Equal]) -> list[Ratio]:
+    """A ratio for each engine: the geometric mean over its suites, each of the same weight."""
+    groups: dict[str, dict[str, list[Equal]]] = {}
+    for pair in equal:
+        if not pair.repeats:
+            groups.setdefault(pair.engine, {}).setdefault(pair.suite, []).append(pair)
+    return [
+        _ratio(first, other, engine, list(suites.values())) for engine, suites in groups.items()
+    ]
+
+
+def _ratio(
+    first: Machine,
+    other: Machine,
+    engine: str,
+    suites: Sequence[Sequence[Equal]],
+    suite: str | None = None,
+) -> Ratio:
+    """The mean over suites of the mean over their cells, of logarithms."""
+    weights = [1 / (len(suites) * len(pairs)) for pairs in suites for _ in pairs]
+    every = [pair for pairs in suites for pair in pairs]
+    log_first, parts = _side(first, [pair.first for pair in every], weights)
+    log_other, more = _side(other, [pair.other for pair in every], weights)
+    value = log_first - log_other
+    counts = len(every), len(suites)
+    known = [(part, free) for part, free in (*parts, *more) if part is not None]
+    if len(known) < len(parts) + len(more):
+        sides = ((first, parts), (other, more))
+        lacking = [m.name for m, its in sides if any(part is None for part, _ in its)]
+        why = f"no interval: too few moments of {' and '.join(lacking)} tell its drift"
+        return Ratio(engine, math.exp(value), None, None, *counts, why, suite)
+    half = _half(known)
+    ends = math.exp(value - half), math.exp(value + half)
+    return Ratio(engine, math.exp(value), *ends, *counts, None, suite)
+
+
+def _side(
+    machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]
+) -> tuple[float, list[tuple[float | None, float]]]:
+    """One machine's mean logarithm of a step; and its variances, with their degrees of freedom.
+
+    A reference is off by the same in all cells that were measured beside it. A cell without a pair
+    that counts is as it was measured, at any speed that the machine had.
+    """
+    total, own = 0.0, 0.0
+    shares: dict[str, float] = {}
+    parts: list[tuple[float | None, float]] = []
+    for (cell, row), weight in zip(cells, weights, strict=True):
+        usual = machine.references.usual(cell, row)
+        if usual is None:
+            total += weight * math.log(cell.step_s or 1.0)
+            wander = machine.references.wander
+            known = (weight**2 * wander.log_sd**2, wander.degrees) if wander else (None, 1.0)
+            parts.append(known)
+            continue
+        total += weight * usual.log_s
+        own += weight**2 * usual.variance
+        shares[usual.reference] = shares.get(usual.reference, 0.0) + weight
+    for name, share in shares.items():
+        its = machine.references.by_name[name]
+        variance = None if its.variance is None else share**2 * its.variance
+        parts.append((variance, its.degrees))
+    return total, [*parts, (own, MANY)]
+
+
+def _half(parts: Iterable[tuple[float, float]]) -> float:
+    """Half of the interval's width, of variances with their degrees of freedom."""
+    known = [(variance, degrees) for variance, degrees in parts if variance > 0]
+    total = math.fsum(variance for variance, _ in known)
+    if total == 0:
+        return 0.0
+    degrees = total**2 / math.fsum(variance**2 / free for variance, free in known)
+    return float(special.stdtrit(degrees, 0.5 + LEVEL / 2)) * math.sqrt(total)

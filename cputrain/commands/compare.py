@@ -1,0 +1,99 @@
+"""The `compare` verb: one machine beside others."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from pathlib import Path
+
+from cputrain import paths
+from cputrain.analysis.machines import machine as machines
+from cputrain.analysis.machines.machine import Machine
+from cputrain.atomic import write_made
+from cputrain.errors import UsageError
+from cputrain.report import compared, compared_plot, compared_table, example, index
+from cputrain.report.compared import Comparison
+from cputrain.results import records
+from cputrain.results.exchange import merged
+from cputrain.wording import one_line
+
+LONGEST = 200
+"""Letters of a file's name without its ending."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Compare, write page, tables and picture, and say the most important.
+
+    Raises:
+        UsageError: an unknown machine, or nothing to compare.
+    """
+    merged.finish(paths.ROOT)
+    first, *others = _machines(args.machines)
+    comparisons, none = [], []
+    for other in others:
+        comparison = compared.compare(first, other)
+        if comparison is None:
+            none.append(f"{first.name} and {other.name} have no experiment in common of which both "
+                        "have a number: run the same suites on both")  # fmt: skip
+        else:
+            comparisons.append(comparison)
+    if not comparisons:
+        raise UsageError(none[0])
+    page = _write(comparisons)  # first: what is said may go to a pipe that ends
+    for line in none:
+        print(one_line(line))
+    for comparison in comparisons:
+        for line in compared.lines(comparison):
+            print(one_line(line))
+    print(f"all of it: {one_line(page)}")
+    return 0
+
+
+def _write(comparisons: list[Comparison]) -> Path:
+    """Write everything; the page's path."""
+    folder = paths.RESULT / index.COMPARE
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a symbolic link, which is not written to: remove it")
+    names = [comparisons[0].first.name, *(its.other.name for its in comparisons)]
+    stem = "-".join(names)[:LONGEST]
+    compared_table.write(folder, stem, comparisons)
+    write_made(folder / f"{stem}.svg", compared_plot.svg(comparisons))
+    page = folder / f"{stem}.md"
+    write_made(page, compared.text(comparisons, stem))
+    return page
+
+
+def _machines(names: list[str]) -> list[Machine]:
+    """The machines that were named; the example's beside a single one."""
+    there = places()
+    shipped, _ = example.read(paths.PROJECT)
+    wanted = list(dict.fromkeys(names))
+    if len(wanted) == 1 and shipped is not None and shipped.machine not in wanted:
+        wanted.append(shipped.machine)
+    for name in wanted:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, n=3, cutoff=0.4)
+            known = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(there)}"
+            raise UsageError(f"no records of a machine {name!r}; {known}")
+    if len(wanted) < 2:
+        raise UsageError(f"compare needs two machines, or one beside the example's: {_all(there)}")
+    made = []
+    for name in wanted:
+        machine, problems = machines.read(there[name], name)
+        for problem in problems:
+            print(f"problem: {one_line(problem)}")
+        made.append(machine)
+    return made
+
+
+def places() -> dict[str, Path]:
+    """Where the records of each known machine lie: here, else the example that comes with us."""
+    there = dict.fromkeys(records.machines(paths.ROOT)[0], paths.ROOT)
+    shipped, _ = example.read(paths.PROJECT)
+    if shipped is not None:
+        there.setdefault(shipped.machine, paths.PROJECT / example.FOLDER)
+    return there
+
+
+def _all(there: dict[str, Path]) -> str:
+    return ", ".join(sorted(there)) or "none"

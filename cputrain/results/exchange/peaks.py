@@ -1,0 +1,57 @@
+"""result/<machine>/machine.json, checked: what was measured of a machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from cputrain.results.exchange.bundle import Refused
+
+Threads = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,4}\Z")]
+Rates = dict[Threads, Annotated[float, Meta(gt=0, le=1e18)]]
+Text = Annotated[str, Meta(max_length=20_000)]
+Texts = dict[Text, Text | None]
+DEEPEST = 8
+
+
+class Measured(Struct, forbid_unknown_fields=True):
+    """The fields of `machine.measurements`."""
+
+    date: Annotated[str, Meta(max_length=60)]
+    torch: Annotated[str, Meta(max_length=100)] | None = None
+    fp32_matmul_flops: Rates = {}
+    bf16_matmul_flops: Rates = {}
+    int8_matmul_flops: Rates = {}
+    bandwidth_bytes_per_s: Rates = {}
+    bandwidth_array_bytes: dict[Threads, Annotated[int, Meta(gt=0, le=10**15)]] = {}
+    reasons: Texts = {}
+    pinned: bool | None = None
+    clock_ghz: Annotated[float, Meta(gt=0, le=1000)] | None = None
+    clock_ghz_reason: Text | None = None
+    libraries: dict[Text, dict[Text, Any]] = {}
+    flags: Text | None = None
+    unknown_facts: Texts = {}
+
+
+def check(text: bytes) -> None:
+    """Raises Refused where it is none, or a rate is no positive number."""
+    try:
+        measured = msgspec.json.decode(text, type=Measured)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        line = " ".join(str(error).split())[:150]
+        raise Refused(f"not what was measured of a machine ({line})") from error
+    for library in measured.libraries.values():
+        if not isinstance(library.get("version", ""), str | None):
+            raise Refused("not what was measured of a machine (a version is no text)")
+        _check(library)
+
+
+def _check(value: Any, depth: int = 0) -> None:
+    """Settings of a library's build: words, numbers and lists of them."""
+    if depth > DEEPEST:
+        raise Refused("not what was measured of a machine (nested too deeply)")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check(item, depth + 1)

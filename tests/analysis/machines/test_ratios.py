@@ -1,0 +1,114 @@
+"""Ratios of two machines: their intervals hold the truth as often as they say."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cputrain.analysis.machines import ratios, wander
+from cputrain.analysis.machines.usual import Reference, References
+
+pytestmark = pytest.mark.tools
+
+TRIES = 200
+SUITES, CELLS = 20, 4
+SURE = 2.576
+
+
+class Made:
+    """A machine that drifts: what its cells' references took, one after the other."""
+
+    def __init__(self, rng, speed, sd=0.12, together=0.5, error=0.01, minutes=40):
+        logs, now = [], rng.standard_normal()
+        for _ in range(minutes):
+            now = together * now + math.sqrt(1 - together**2) * rng.standard_normal()
+            logs.append(now)
+        its = math.log(speed) + sd * np.array(logs)
+        known = wander.learned({"s": [(60.0 * i, math.exp(log)) for i, log in enumerate(its)]})
+        mean = Reference(float(its.mean()), known.mean_variance, known.degrees, known)
+        every = {f"S{i}/{j}": "torch" for i in range(SUITES) for j in range(CELLS)}
+        self.name, self.references = "m", References({"torch": mean}, every, known)
+        self.rng, self.error = rng, error
+
+    def cell(self, name, effect=1.0):
+        """A cell of that effect, whose interval is as wide as its error is large."""
+        effect *= math.exp(self.error * self.rng.standard_normal())
+        ends = effect * math.exp(-SURE * self.error), effect * math.exp(SURE * self.error)
+        row = dict(zip(("effect", "effect_low", "effect_high"), (effect, *ends), strict=True))
+        return SimpleNamespace(name=name, step_s=0.04), row
+
+
+def pairs(first, other):
+    """Equal experiments, whose effects are alike on both."""
+    names = [(f"S{suite}", i) for suite in range(SUITES) for i in range(CELLS)]
+    return [
+        like(suite, first.cell(f"{suite}/{i}"), other.cell(f"{suite}/{i}")) for suite, i in names
+    ]
+
+
+def like(suite, first, other, repeats=False):
+    """An equal experiment of a suite."""
+    return SimpleNamespace(suite=suite, engine="torch", repeats=repeats, first=first, other=other)
+
+
+@pytest.mark.parametrize("truth", [1.0, 1.3])
+def test_intervals_hold_the_truth(truth):
+    rng = np.random.default_rng(5)
+    means, suites = [], []
+    for _ in range(TRIES):
+        first, other = Made(rng, truth), Made(rng, 1.0)
+        equal = pairs(first, other)
+        (mean,) = ratios.by_engine(first, other, equal)
+        assert (mean.suites, mean.cells) == (SUITES, SUITES * CELLS)
+        means.append(mean)
+        suites.append(ratios.by_suite(first, other, equal)[0])
+    for tried in (means, suites):
+        held = np.mean([line.low <= truth <= line.high for line in tried])
+        assert held >= 0.97
+    assert np.median([line.high / line.low for line in means]) < 1.5
+    if truth == 1:
+        assert sum(line.verdict != "not told" for line in means) <= 0.04 * TRIES
+    else:
+        assert sum(line.verdict == "slower" for line in means) >= 0.6 * TRIES
+
+
+def test_what_effects_are_off_by_widens_an_interval():
+    rng = np.random.default_rng(9)
+    widths = []
+    for error in (0.001, 0.1):
+        first, other = (Made(rng, 1.0, sd=0.001, error=error) for _ in range(2))
+        line = ratios.by_suite(first, other, pairs(first, other))[0]
+        widths.append(line.high / line.low)
+    assert widths[1] > 1.2 > widths[0]
+
+
+def test_a_cell_counts_once_and_suites_weigh_alike():
+    rng = np.random.default_rng(7)
+    first, other = (Made(rng, 1.0, sd=0.0, error=0.0) for _ in range(2))
+    equal = [like("S0", first.cell("S0/0", math.exp(0.3)), other.cell("S0/0"))]
+    equal += [like("S1", first.cell(f"S1/{i}"), other.cell(f"S1/{i}")) for i in range(4)]
+    equal += [like("S2", first.cell("S2/0", 9.0), other.cell("S2/0"), repeats=True)] * 9
+    (mean,) = ratios.by_engine(first, other, equal)
+    assert mean.value == pytest.approx(math.exp(0.15)) and (mean.suites, mean.cells) == (2, 5)
+    assert [line.suite for line in ratios.by_suite(first, other, equal)] == ["S0", "S1"]
+
+
+def test_a_cell_without_pairs_may_be_at_any_speed_of_its_machine():
+    rng = np.random.default_rng(8)
+    first, other = Made(rng, 1.0, error=0.0), Made(rng, 1.0, error=0.0)
+    with_pairs = ratios.by_suite(first, other, pairs(first, other)[:1])[0]
+    cell, row = first.cell("S0/0")
+    alone = like("S0", (cell, dict.fromkeys(row)), other.cell("S0/0"))
+    without = ratios.by_suite(first, other, [alone])[0]
+    assert without.high / without.low > with_pairs.high / with_pairs.low
+
+
+def test_without_moments_there_is_no_interval_and_a_reason():
+    rng = np.random.default_rng(8)
+    first, other = Made(rng, 1.0), Made(rng, 1.0)
+    other.name, none = "quick-one", Reference(0.0, None, 1.0, None)
+    other.references = References({"torch": none}, other.references.of_cell, None)
+    (mean,) = ratios.by_engine(first, other, pairs(first, other))
+    assert mean.low is None and mean.verdict == "not told"
+    assert mean.reason == "no interval: too few moments of quick-one tell its drift"

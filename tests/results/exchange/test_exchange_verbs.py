@@ -1,0 +1,60 @@
+"""The verbs `pack` and `merge`: what they say, and their exit status."""
+
+import pytest
+from made_packs import everything
+from roots import take_root
+
+from cputrain.commands import cli
+from cputrain.results.exchange import packfile
+
+pytestmark = pytest.mark.tools
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path_factory):
+    """Runs a verb in a project's folder; its status and what it says."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+    def verb(root, *words):
+        with monkeypatch.context() as patch:
+            take_root(patch, root)
+            status = cli.main([*map(str, words)])
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    return verb
+
+
+def test_what_is_packed_here_comes_in_there(sweep, run, tmp_path_factory):
+    there = tmp_path_factory.mktemp("there")
+    file = there / f"x{packfile.SUFFIX}"
+    status, said = run(sweep.root, "pack", "--machine", "here", "--to", file)
+    assert status == 0 and f"{file}: here, 18 records, 0.0" in said
+    status, said = run(there, "merge", file)
+    assert status == 0 and f"{file}: here: 18 records added, 2 other files" in said
+    assert "18 cells of 1 machine: here" in said
+    before = everything(there)
+    status, said = run(there, "merge", file)
+    assert status == 0 and "0 records added, 18 here already" in said
+    assert everything(there) == before
+
+
+def test_what_was_left_out_or_refused_is_said_and_is_status_1(sweep, run, tmp_path_factory):
+    there = tmp_path_factory.mktemp("there")
+    path = sweep.root / "output" / "here" / "SeqLen" / "128" / "run.json"
+    path.write_text(path.read_text().replace('"schema": 4', '"schema": 99'))
+    status, said = run(sweep.root, "pack", "--to", there / "x.gz")
+    assert status == 1 and "left out: output/SeqLen/128/run.json: schema 99" in said
+    status, said = run(there, "merge", there / "x.gz", there / "none.gz", sweep.root)
+    assert status == 1 and f"{there / 'none.gz'}: refused: No such file or directory" in said
+    assert f"{sweep.root}: not taken: output/SeqLen/128/run.json: schema 99" in said
+    assert "17 cells of 1 machine" in said
+
+
+def test_bad_usage_is_one_line(sweep, run, tmp_path_factory):
+    status, said = run(sweep.root, "pack", "--machine", "her")
+    assert (status, said) == (2, "bench.py: no records of 'her'; there are: here\n")
+    status, said = run(tmp_path_factory.mktemp("empty"), "pack")
+    assert status == 2 and len(said.splitlines()) == 1
+    status, said = run(sweep.root, "pack", "--to", sweep.root)
+    assert status in (1, 2) and len(said.splitlines()) == 1

@@ -1,0 +1,231 @@
+"""Two machines beside each other: what is equal, what pays on one alone, what a page says of it."""
+
+import itertools
+import json
+import math
+import re
+
+import polars as pl
+import pytest
+from made_project import Project, worker
+from markdown_it import MarkdownIt
+from roots import take_root
+from settled import settled
+
+from cputrain import paths
+from cputrain.analysis.machines import differing, equal, machine
+from cputrain.commands import cli
+from cputrain.report import compared, compared_plot, compared_table
+from cputrain.report.export import export
+
+pytestmark = pytest.mark.tools
+
+EVIL = '<img src=x onerror=alert(1)> [a](javascript:b) | `c` \x1b]0;d\x07 =HYPERLINK("e")'
+FACTS = {"cores": "2", "l2": "512K x 2", "kernel": "6.1", "isa": "avx avx2"}
+
+
+def measured(project, name, speed, manual=1.6, facts=None, **others):
+    """A machine with such a speed, on which another attention takes so many times as long."""
+    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
+    project.suite("AttentionBackend", "attention", ("sdpa", "manual"), baseline="sdpa")
+    project.suite("CoreCount", "cores", (1, 2, "all"))
+    project.suite("SeqLen", "seq_len", (128, 256))
+    base, usual, minutes = 0.04 * speed, settled(), itertools.count()
+
+    def cell(suite, value, times=1.0, experiment=usual):
+        """Each a minute after the one before."""
+        started = f"2026-11-21T11:{next(minutes):02}:00+00:00"
+        where = {"machine": name, "reference": base, "started": started, **others}
+        project.cell(suite, value, base * times, experiment, **where)
+
+    for copy in "ABCD":
+        cell("Baseline", copy)
+    cell("AttentionBackend", "sdpa")
+    cell("AttentionBackend", "manual", manual, usual.but(attention_backend="manual"))
+    cell("CoreCount", "all")
+    for cores in (1, 2):
+        cell("CoreCount", cores, 2 / cores, usual.but(cores=cores))
+    cell("SeqLen", 256)
+    cell("SeqLen", 128, 0.5, usual.but(seq_len=128))
+    project.save(machine=FACTS | (facts or {}))
+
+
+@pytest.fixture
+def two(project):
+    """Two machines, of which the second takes half as long, but for one attention."""
+    measured(project, "old", 1.0, manual=0.7)
+    measured(project, "new", 0.5, manual=1.5, facts={"isa": "avx avx512f", "kernel": "6.8"})
+    return project
+
+
+def beside(project, first="old", other="new"):
+    machines = [machine.read(project.root, name) for name in (first, other)]
+    assert all(problems == [] for _, problems in machines)
+    return compared.compare(*(its for its, _ in machines))
+
+
+def test_the_ratio_is_of_equal_experiments_and_its_interval_holds_it(two):
+    its = beside(two)
+    (torch,) = its.engines
+    manual = 0.7 / 1.5
+    suites = {line.suite: line for line in its.suites}
+    assert torch.engine == "torch" and torch.suites == 4 and its.other_experiments == 0
+    assert suites["SeqLen"].value == pytest.approx(2.0, rel=0.03)
+    assert suites["AttentionBackend"].value == pytest.approx(2 * math.sqrt(manual), rel=0.05)
+    assert torch.low < 2 * manual ** (1 / 8) < torch.high and torch.low > 1
+    assert torch.verdict == suites["CoreCount"].verdict == "slower"
+    back = beside(two, "new", "old")
+    assert back.engines[0].verdict == "faster"
+    assert back.engines[0].value == pytest.approx(1 / torch.value)
+
+
+def test_another_experiment_or_another_work_is_not_compared(two):
+    usual = settled()
+    two.cell("SeqLen", 128, 0.01, usual.but(seq_len=128, batch_size=7), machine="new")
+    two.cell("Baseline", "A", 0.01, machine="new", counts={"n_params": 9})
+    its = beside(two)
+    assert its.other_experiments == 2
+    assert "2 cells have the same name on both and ran another experiment" in its.left_out
+    names = {f"{pair.suite}/{pair.value}" for pair in its.equal}
+    assert "SeqLen/128" not in names and "Baseline/A" not in names and "Baseline/B" in names
+
+
+def test_what_a_record_says_that_its_experiment_is_called_is_not_asked(two):
+    one = worker(settled(), [[0.04]])
+    other = worker(settled().but(seq_len=128), [[0.04]]).but(identity=one.identity)
+    assert not equal.is_equal(one, other.but(counts=one.counts))
+    assert equal.is_equal(one, one.but(identity="x"))
+
+
+def test_settings_that_pay_on_one_alone_come_first(two):
+    its = beside(two)
+    (found,) = its.paying
+    assert (found.equal.suite, found.equal.value) == ("AttentionBackend", "manual")
+    assert found.verdicts == ("faster", "slower") and found.pays == "first"
+    assert found.first.effect == pytest.approx(0.7, rel=0.05)
+    assert beside(two, "new", "old").paying[0].pays == "other"
+
+
+def test_what_differs_in_the_machines_is_listed(two):
+    known = {line.what: (line.first, line.other) for line in beside(two).facts}
+    assert known == {"isa": ("avx2", "avx512f"), "kernel": ("6.1", "6.8")}
+
+
+def test_releases_that_differ_are_said_beside_the_figure(two):
+    assert beside(two).releases == [] and beside(two).confounded is None
+    versions = {"python": "3.11.7", "torch": "2.12.1+cpu", "numpy": "2.4.6"}
+    two.cell("SeqLen", 256, 0.02, machine="new", reference=0.02, versions=versions)
+    its = beside(two)
+    assert its.releases == [differing.Differs("torch", "2.13.0+cpu", "2.12.1+cpu, 2.13.0+cpu")]
+    assert "torch 2.13.0+cpu and 2.12.1+cpu, 2.13.0+cpu" in its.confounded
+    assert "cannot be told apart" in its.confounded
+    assert its.confounded in compared.lines(its)
+
+
+def test_the_table_has_every_equal_experiment_once_and_both_sides(two, tmp_path):
+    its = beside(two)
+    compared_table.write(tmp_path, "x", [its])
+    table = pl.read_parquet(tmp_path / "x.parquet")
+    assert table.columns == list(compared_table.SCHEMA) and table.height == len(its.equal) == 11
+    assert pl.read_csv(tmp_path / "x.csv").height == 11
+    row = table.row(by_predicate=pl.col("value") == "128", named=True)
+    assert row["ratio"] == pytest.approx(row["step_s"] / row["beside_step_s"])
+    assert (row["machine"], row["beside"], row["torch"]) == ("old", "new", "2.13.0+cpu")
+    assert row["suite_low"] < row["suite_ratio"] < row["suite_high"]
+
+
+@pytest.fixture
+def here(two, monkeypatch):
+    take_root(monkeypatch, two.root)
+    return two
+
+
+def said(capsys):
+    output = capsys.readouterr()
+    return output.out + output.err
+
+
+def test_the_verb_writes_page_tables_and_picture_and_the_index_links_them(here, capsys):
+    assert cli.main(["compare", "old", "new"]) == 0
+    text = said(capsys)
+    assert "old beside new" in text and "slower (4 suites" in text and "cannot be paired" in text
+    folder = here.root / "result" / "compare"
+    files = {f"old-new.{ending}" for ending in ("md", "csv", "parquet", "svg")}
+    assert {path.name for path in folder.iterdir()} == files
+    page = (folder / "old-new.md").read_text()
+    assert "| torch | " in page and "pays on" in page and "![" in page
+    assert "Drift between two machines cannot be paired away" in page
+    export(here.root)
+    assert "[old-new](compare/old-new.md)" in here.page()
+
+
+def test_several_machines_stand_beside_the_first(here, capsys):
+    measured(here, "third", 2.0)
+    assert cli.main(["compare", "old", "new", "third"]) == 0
+    page = (here.root / "result/compare/old-new-third.md").read_text()
+    assert page.startswith("# old beside new, third\n") and "## Beside third" in page
+    picture = (here.root / "result/compare/old-new-third.svg").read_text()
+    assert "torch, new" in picture and "torch, third" in picture
+
+
+def test_one_with_nothing_in_common_keeps_no_other_out(here, capsys):
+    here.suite("Width", "n_embd", (128, 256))
+    here.cell("Width", 256, 0.03, machine="lone")
+    assert cli.main(["compare", "old", "lone", "new"]) == 0
+    text = said(capsys)
+    assert "old and lone have no experiment in common" in text and "old beside new" in text
+    assert (here.root / "result/compare/old-new.md").is_file()
+
+
+def test_the_examples_machine_is_known_from_the_start(here, capsys):
+    shipped = json.loads((paths.PROJECT / "example/example.json").read_text())["machine"]
+    assert cli.main(["compare", "old"]) == 2  # made experiments, and other numbers of parameters
+    assert f"old and {shipped} have no experiment in common" in said(capsys)
+    assert cli.main(["compare", shipped]) == 2
+    assert "compare needs two machines" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["old", "nwe"], "no records of a machine 'nwe'; did you mean new?"),
+        (["old", "\x1b[31mzzzzzz"], "there are: "),
+        (["old", "old", "old"], "have no experiment in common"),
+        ([], "compare needs two machines, or one beside the example's: "),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(here, capsys, words, line):
+    assert cli.main(["compare", *words]) == 2
+    text = said(capsys)
+    assert line in text and len(text.splitlines()) == 1 and "\x1b" not in text
+    assert not (here.root / "result" / "compare").exists()
+
+
+def test_what_records_say_is_shown_and_not_obeyed(project):
+    measured(project, "good", 1.0, manual=0.7)
+    measured(project, "bad", 1.0, manual=1.5, facts={"l2": EVIL, "kernel": EVIL, "isa": EVIL},
+             versions={"torch": EVIL, EVIL: EVIL}, commit=EVIL, session=EVIL)  # fmt: skip
+    its = beside(project, "good", "bad")
+    page = compared.text([its], "good-bad")
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
+    inline = [child for token in tokens for child in token.children or ()]
+    assert not {"html_block", "html_inline"} & {token.type for token in (*tokens, *inline)}
+    links = {token.attrs["href"] for token in inline if token.type == "link_open"}
+    assert links == {"good-bad.csv", "good-bad.parquet", "../README.md"} and "\x1b" not in page
+    for part in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE):
+        pipes = [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in part.splitlines()]
+        assert len(set(pipes)) == 1
+    assert b"<img" not in compared_plot.svg([its])
+    row = compared_table.rows(its)[0]
+    table = compared_table.tables.frame([row], compared_table.SCHEMA)
+    assert "\x1b" not in table["beside_commit"][0]
+
+
+def test_a_machine_of_which_too_little_is_known_has_no_interval(two):
+    few = Project(two.root)
+    few.suite("SeqLen", "seq_len", (128, 256))
+    few.cell("SeqLen", 256, 0.03, machine="quick", mode="quick")
+    its = beside(two, "quick", "new")
+    assert its.engines[0].low is None and "too few moments of quick" in its.engines[0].reason
+    assert "too few moments to tell" in its.drift
+    assert compared_plot.svg([its]).startswith(b"<svg")
