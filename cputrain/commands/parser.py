@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a clone with result/ and output/ (default: this one)",
     )
     example.add_argument("--machine", metavar="NAME", help="whose, where there are several")
+    flags.local_assets(verbs.add_parser("publish", help="asv's pages of all results, into html/"))
     engines = verbs.add_parser(
         "engines", help="every engine on the same work, in turns: one table, ratios to torch"
     )
