@@ -1,0 +1,83 @@
+"""A fleet on a real Slurm of two nodes, and on one machine without it."""
+
+import re
+
+import pytest
+
+from cputrain.commands import cli
+
+pytestmark = pytest.mark.tools
+
+NODE = "${SLURMD_NODENAME:-alone}"
+MEASURE = f"mkdir -p output/{NODE} && echo record >> output/{NODE}/record && echo ready"
+"""A stand-in for bench.py: a machine of the node's name, with a record."""
+
+
+def nodes_of(tmp_path):
+    return sorted(path.name for path in (tmp_path / ".asv" / "fleet" / "nodes").glob("*[!k]"))
+
+
+def test_each_node_measures_in_a_clone_of_its_own_and_all_of_it_comes_here(
+    fleet, cluster, tmp_path
+):
+    status, said = fleet(f"{MEASURE}; sleep 3", cluster.env).end()
+    assert status == 0, said
+    assert {"task 1 runs on n", "2 nodes measured of 2"} <= {
+        re.sub(r"(runs on n).*", r"\1", line) for line in said.splitlines()
+    }
+    assert nodes_of(tmp_path) == ["n1", "n2"]
+    for node in nodes_of(tmp_path):
+        assert (tmp_path / "output" / node / "record").read_text() == "record\n"
+        assert (tmp_path / ".asv" / "fleet" / "nodes" / node / ".git").is_dir()
+
+
+def test_a_task_that_is_put_back_into_the_queue_goes_on_in_the_same_clone(fleet, cluster, tmp_path):
+    script = f"{MEASURE}; test $(cat output/{NODE}/record | wc -l) = 2 || sleep 100"
+    running = fleet(script, cluster.env, nodes=1, partition="first")
+    running.wait_for("task 1 runs on n1")
+    record = tmp_path / ".asv" / "fleet" / "nodes" / "n1" / "output" / "n1" / "record"
+    cluster.wait(record.exists)
+    (job,) = [m[1] for line in running.said if (m := re.search(r"Slurm's job (\d+)", line))]
+    cluster.run("scontrol", "requeue", job)
+    running.wait_for("task 1 is in the queue again: n1 died or was taken from it")
+    cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+    status, said = running.end()
+    assert status == 0 and "1 node measured of 1" in said, said
+    assert (tmp_path / "output" / "n1" / "record").read_text() == "record\n" * 2
+
+
+def test_a_node_that_dies_is_said_and_does_not_stop_the_others(fleet, cluster, tmp_path):
+    running = fleet(f"{MEASURE}; test {NODE} = n1 || sleep 100", cluster.env, back_s=3)
+    running.wait_for("runs on n2")
+    record = tmp_path / ".asv" / "fleet" / "nodes" / "n2" / "output" / "n2" / "record"
+    cluster.wait(record.exists)
+    cluster.kill("n2")
+    status, said = running.end()
+    assert status == 1 and "1 node measured of 2" in said, said
+    assert re.search(r"task \d is in the queue again: n2 died or was taken from it", said)
+    assert re.search(r"task \d: no node took it again in 3 s", said)
+    assert (tmp_path / "output" / "n1" / "record").exists()
+    assert (tmp_path / "output" / "n2" / "record").exists()  # what it had left
+    cluster.start("n2")
+
+
+def test_a_sweep_that_fails_is_said_and_what_it_left_comes_here(fleet, cluster, tmp_path):
+    status, said = fleet(f"{MEASURE}; exit 1", cluster.env, nodes=1, partition="first").end()
+    assert status == 1 and "task 1 ended on n1, status 1: ready" in said, said
+    assert "0 nodes measured of 1" in said
+    assert (tmp_path / "output" / "n1" / "record").exists()
+
+
+def test_without_slurm_one_sweep_runs_here_and_a_line_says_so(fleet, alone, tmp_path):
+    status, said = fleet(MEASURE.replace(NODE, "alone"), alone).end()
+    assert status == 0, said
+    assert "no Slurm here (no sbatch): one sweep, on this machine" in said
+    assert "taken over: alone" in said and "1 node measured of 1" in said
+    assert (tmp_path / "output" / "alone" / "record").exists()
+
+
+def test_the_verb_needs_a_number_of_nodes(capsys):
+    assert cli.parse(["fleet", "--nodes", "3", "--quick", "--bench", "SeqLen"]).nodes == 3
+    with pytest.raises(SystemExit):
+        cli.parse(["fleet"])
+    assert "--nodes" in capsys.readouterr().err
