@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from cputrain.commands import arguments, flags
 
 DESCRIPTION = """\
 One sweep on each of several nodes of a Slurm cluster, and all results here at the end. Each node
 works in a clone of its own below .asv/fleet/, which all nodes have to see. A task that is put back
-into the queue goes on where it stopped. Without Slurm: one sweep, on this machine.
+into the queue goes on where it stopped. Without Slurm: one sweep, on this machine. With --train one
+experiment is trained by processes on all the nodes together instead.
 """
 
 
@@ -39,5 +41,12 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="as run's",
     )
     fleet.add_argument("--quick", action="store_true", help="as run's")
+    fleet.add_argument(
+        "--train",
+        type=Path,
+        metavar="FILE",
+        help="instead: an experiment's parts as JSON, with system.processes for all nodes",
+    )
+    fleet.add_argument("--out", type=Path, metavar="FILE", help="the report of --train")
     flags.budget(fleet, "as run's")
     flags.offline(fleet)

@@ -12,6 +12,7 @@ import submitit
 
 from cputrain.errors import RunError
 from cputrain.sweep.fleet.node import Task
+from cputrain.sweep.fleet.rank import Rank
 from cputrain.wording import one_line
 
 NAME = "cputrain-fleet"
@@ -68,6 +69,23 @@ class Cluster:
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
             raise RunError(f"Slurm does not take the tasks: {one_line(error)}") from error
         return self.jobs
+
+    def submit_over(self, rank: Rank, nodes: int) -> submitit.Job[object]:
+        """One job of several nodes, a task on each; it is not started again by itself.
+
+        Raises:
+            RunError: the scheduler does not take it.
+        """
+        self.executor.update_parameters(
+            nodes=nodes,
+            tasks_per_node=1,
+            slurm_additional_parameters={"no-requeue": True, "mem": "0"},
+        )
+        try:
+            self.jobs = [self.executor.submit(rank)]
+        except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
+            raise RunError(f"Slurm does not take the job: {one_line(error)}") from error
+        return self.jobs[0]
 
     def states(self) -> dict[str, State]:
         """Of each task that the scheduler still knows, by job id.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -14,8 +15,10 @@ from typing import Any
 from filelock import FileLock
 from submitit.helpers import DelayedSubmission
 
+from cputrain.errors import RunError
 from cputrain.machine.parent import dies_with_parent
 from cputrain.record.fleet import NodeEnded
+from cputrain.sweep.fleet.surroundings import environment
 from cputrain.wording import one_line
 
 FINISHED = "fleet"
@@ -65,7 +68,7 @@ class Task:
 
         Raises:
             Stopped: somebody or something ended bench.py.
-            subprocess.CalledProcessError: git failed.
+            RunError: git failed.
         """
         folder = self.nodes / name()
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +83,7 @@ class Task:
                 raise Stopped(f"bench.py was stopped on {name()}: status {status}")
             with finished.open("a") as file:
                 file.write(f"{self.fleet}\n")
-        return NodeEnded(name(), str(folder), status, _last_line(folder / ".git" / LOG))
+        return NodeEnded(name(), str(folder), status, last_line(folder / ".git" / LOG))
 
     def checkpoint(self, *_: Any) -> DelayedSubmission:
         """Called by submitit before it puts the task back into the queue: end bench.py first."""
@@ -94,8 +97,11 @@ class Task:
 
     def _clone(self, folder: Path) -> None:
         """A clone of the project at the fleet's commit; what lies there already stays."""
-        if not (folder / ".git").exists():
-            _git("clone", "--quiet", "--no-checkout", str(self.project), str(folder))
+        if not folder.exists():
+            half = folder.with_name(f".{folder.name}.half")
+            shutil.rmtree(half, ignore_errors=True)  # of a node that died meanwhile
+            _git("clone", "--quiet", "--no-checkout", str(self.project), str(half))
+            half.rename(folder)
         _git("-C", str(folder), "fetch", "--quiet", "origin", self.commit)
         _git("-C", str(folder), "checkout", "--quiet", "--detach", self.commit)
 
@@ -108,15 +114,19 @@ class Task:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env=environment(folder),
                 preexec_fn=dies_with_parent(),
             )
             return self.process.wait()
 
 
 def _git(*words: str) -> None:
-    subprocess.run(["git", *words], check=True, capture_output=True)
+    done = subprocess.run(["git", *words], capture_output=True, text=True)
+    if done.returncode:
+        raise RunError(f"git {words[-1]}: {one_line(done.stderr.strip())}")
 
 
-def _last_line(log: Path) -> str:
+def last_line(log: Path) -> str:
+    """What a log says last."""
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     return one_line(lines[-1]) if lines else "nothing"

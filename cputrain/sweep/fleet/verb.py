@@ -56,14 +56,14 @@ def run(fleet: Fleet, project: Path = paths.PROJECT) -> int:
     cluster = Cluster(here / "jobs", fleet.partition, fleet.minutes)
     count = fleet.nodes if cluster.is_slurm else 1
     if not cluster.is_slurm:
-        _say("no Slurm here (no sbatch): one sweep, on this machine")
+        say("no Slurm here (no sbatch): one sweep, on this machine")
     name = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S%f")
     task = Task(name, project, _commit(project), here / "nodes", fleet.command)
     jobs = cluster.submit([task] * count)
     stopping.install(lambda: _stopped(cluster))
     where = f"Slurm's job {jobs[0].job_id.partition('_')[0]}" if cluster.is_slurm else "here"
-    _say(f"{counted(count, 'task')}: {where}; files in {here}")
-    tasks = watch.follow(cluster, jobs, _say, fleet.back_s)
+    say(f"{counted(count, 'task')}: {where}; files in {here}")
+    tasks = watch.follow(cluster, jobs, say, fleet.back_s)
     return _close(tasks, here)
 
 
@@ -74,15 +74,15 @@ def _close(tasks: Sequence[watch.Watched], here: Path) -> int:
     folders = [path for name in sorted(names) if (path := here / "nodes" / name).is_dir()]
     taken, left = gather.gather(folders, paths.ROOT, here / "taken")
     for line in left:
-        _say(one_line(line))
-    _say(f"taken over: {one_line(', '.join(taken)) or 'nothing'}")
+        say(one_line(line))
+    say(f"taken over: {one_line(', '.join(taken)) or 'nothing'}")
     if taken:
         summary = exporting.export()
         for problem in summary.problems:
-            _say(f"problem: {one_line(problem)}")
-        _say(f"tables: {summary.where}")
+            say(f"problem: {one_line(problem)}")
+        say(f"tables: {summary.where}")
     measured = [task for task in tasks if task.ended and task.ended.status == 0]
-    _say(f"{counted(len(measured), 'node')} measured of {len(tasks)}")
+    say(f"{counted(len(measured), 'node')} measured of {len(tasks)}")
     return 0 if len(measured) == len(tasks) else 1
 
 
@@ -96,7 +96,7 @@ def _commit(project: Path) -> str:
     status = ["git", "-C", str(project), "status", "--porcelain", "--untracked-files=no"]
     changed = subprocess.run(status, capture_output=True, text=True).stdout.splitlines()
     if changed:
-        _say(f"{counted(len(changed), 'changed file')} here: nodes measure the commit without them")
+        say(f"{counted(len(changed), 'changed file')} here: nodes measure the commit without them")
     return shown.stdout.strip()
 
 
@@ -105,5 +105,6 @@ def _stopped(cluster: Cluster) -> str:
     return "stopped; what the nodes have measured stays in their clones, and the next fleet goes on"
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """One line, at once."""
     print(line, flush=True)

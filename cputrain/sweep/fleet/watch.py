@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import submitit
 
+from cputrain.errors import RunError
 from cputrain.record.fleet import NodeEnded
 from cputrain.sweep.fleet.cluster import ALIVE, AT_REST, Cluster, State
 from cputrain.wording import one_line
@@ -16,6 +17,8 @@ from cputrain.wording import one_line
 POLL_S = 1.0
 FORGOTTEN_S = 30.0
 """So long may a task be unknown to the scheduler and have no outcome: its files may come late."""
+ATTEMPTS, ATTEMPT_S = 30, 10.0
+"""How often, and how far apart, the scheduler is asked that does not answer."""
 BACK_S = 600.0
 """So long is waited for tasks that are in the queue again when all others have ended."""
 
@@ -54,11 +57,15 @@ def follow(
     back_s: float = BACK_S,
     poll_s: float = POLL_S,
 ) -> list[Watched]:
-    """Say what changes, until every task has ended or is given up."""
+    """Say what changes, until every task has ended or is given up.
+
+    Raises:
+        RunError: the scheduler has not answered for long.
+    """
     tasks = [Watched(number, job) for number, job in enumerate(jobs, 1)]
     queued_since: float | None = None
     while any(task.is_open for task in tasks):
-        states = cluster.states()
+        states = _states(cluster, say)
         for task in tasks:
             if task.is_open:
                 _look(task, states, say)
@@ -74,6 +81,18 @@ def follow(
             queued_since = None
         time.sleep(poll_s if any(task.is_open for task in tasks) else 0)
     return tasks
+
+
+def _states(cluster: Cluster, say: Callable[[str], None]) -> dict[str, State]:
+    """What the scheduler says; it is asked again for a while, as it may be starting anew."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return cluster.states()
+        except RunError as error:
+            if attempt == 0:
+                say(f"{error}; asking again")
+            time.sleep(ATTEMPT_S)
+    raise RunError("Slurm does not answer; its tasks may go on: see squeue, and start fleet again")
 
 
 def _look(task: Watched, states: dict[str, State], say: Callable[[str], None]) -> None:

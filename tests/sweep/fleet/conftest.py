@@ -85,6 +85,6 @@ def cluster(tmp_path_factory):
 def alone(tmp_path_factory):
     """The environment of a machine without Slurm's commands."""
     folder = tmp_path_factory.mktemp("bin")
-    for name in ("bash", "git", "mkdir", "sleep", "cat"):
+    for name in ("bash", "git", "mkdir", "sleep", "cat", "env"):
         (folder / name).symlink_to(f"/usr/bin/{name}")
     return {**os.environ, "PATH": str(folder)}

@@ -110,11 +110,11 @@ class Slurm:
             variables = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
         except OSError:
             return False
-        if words[0].startswith(f"slurmstepd: [{job}."):
-            return True
-        if f"SLURM_CONF={self.env['SLURM_CONF']}" not in variables:
+        if f"SLURM_CONF={self.env['SLURM_CONF']}" not in variables:  # another Slurm's
             return False
-        return f"SLURMD_NODENAME={node}" in variables or words[:3] == ["slurmd", "-N", node]
+        is_daemon = words[:3] == ["slurmd", "-N", node]
+        is_job_s = words[0].startswith(f"slurmstepd: [{job}.")
+        return is_daemon or is_job_s or f"SLURMD_NODENAME={node}" in variables
 
     def close(self):
         """End the daemons, by the numbers that they wrote down."""

@@ -1,16 +1,42 @@
 """A fleet on a real Slurm of two nodes, and on one machine without it."""
 
 import re
+import signal
+import time
+from pathlib import Path
 
 import pytest
 
+from cputrain import environ
 from cputrain.commands import cli
 
 pytestmark = pytest.mark.tools
 
 NODE = "${SLURMD_NODENAME:-alone}"
-MEASURE = f"mkdir -p output/{NODE} && echo record >> output/{NODE}/record && echo ready"
+MEASURE = (
+    f"mkdir -p output/{NODE} && echo record >> output/{NODE}/record && env > output/{NODE}/env"
+    " && echo ready"
+)
 """A stand-in for bench.py: a machine of the node's name, with a record."""
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def commands(words):
+    """Whether a command runs somewhere."""
+    wanted = words.replace(" ", "\0").encode()
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes())
+        except OSError:
+            continue
+    return any(line.strip(b"\0") == wanted for line in lines)
 
 
 def nodes_of(tmp_path):
@@ -71,9 +97,21 @@ def test_a_sweep_that_fails_is_said_and_what_it_left_comes_here(fleet, cluster, 
 def test_without_slurm_one_sweep_runs_here_and_a_line_says_so(fleet, alone, tmp_path):
     status, said = fleet(MEASURE.replace(NODE, "alone"), alone).end()
     assert status == 0, said
+    variables = (tmp_path / "output" / "alone" / "env").read_text()
+    assert environ.ROOT not in variables and re.search(r"(?m)^HOME=.*/\.git/home$", variables)
     assert "no Slurm here (no sbatch): one sweep, on this machine" in said
     assert "taken over: alone" in said and "1 node measured of 1" in said
     assert (tmp_path / "output" / "alone" / "record").exists()
+
+
+def test_ctrl_c_ends_what_runs_and_keeps_what_is_there(fleet, alone, tmp_path):
+    running = fleet(f"{MEASURE.replace(NODE, 'alone')}; sleep 87.65", alone)
+    record = tmp_path / ".asv" / "fleet" / "nodes"
+    until(lambda: list(record.glob("*/output/alone/env")))
+    running.process.send_signal(signal.SIGINT)
+    status, said = running.end()
+    assert status == 130 and "stopped; what the nodes have measured stays" in said, said
+    until(lambda: not commands("sleep 87.65"))
 
 
 def test_the_verb_needs_a_number_of_nodes(capsys):
