@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ LOG = "fleet.log"
 """File in a clone's .git: what bench.py said."""
 PATIENCE_S = 60.0
 """So long has bench.py to stop, and the scheduler to end a task that it has told to stop."""
+LATE = signal.SIGUSR2
+"""What submitit has Slurm send before the time limit."""
 STOPPED = tuple(128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 """bench.py's statuses when a signal has stopped it."""
 
@@ -87,9 +91,12 @@ class Task:
 
     def checkpoint(self, *_: Any) -> DelayedSubmission:
         """Called by submitit before it puts the task back into the queue: end bench.py first."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(PATIENCE_S)
+        if self.process is not None and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGTERM)
+            end = time.monotonic() + PATIENCE_S
+            while _lives(self.process.pid) and time.monotonic() < end:
+                time.sleep(0.1)
         return DelayedSubmission(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,9 +122,31 @@ class Task:
                 stdout=log,
                 stderr=log,
                 env=environment(folder),
-                preexec_fn=dies_with_parent(),
+                preexec_fn=_starts(),
             )
             return self.process.wait()
+
+
+def _starts() -> Callable[[], None]:
+    """For a child, before it is what it is to be: it ends with us, and only we hear the scheduler.
+
+    Slurm's signal before the time limit goes to every process, and would kill most of them.
+    """
+    tie = dies_with_parent()
+
+    def start() -> None:
+        tie()
+        signal.signal(LATE, signal.SIG_IGN)
+
+    return start
+
+
+def _lives(child: int) -> bool:
+    """Whether it has not ended. Popen cannot tell a signal's handler while it waits itself."""
+    try:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
 
 
 def _git(*words: str) -> None:

@@ -57,19 +57,26 @@ def test_each_node_measures_in_a_clone_of_its_own_and_all_of_it_comes_here(
         assert (tmp_path / ".asv" / "fleet" / "nodes" / node / ".git").is_dir()
 
 
-def test_a_task_that_is_put_back_into_the_queue_goes_on_in_the_same_clone(fleet, cluster, tmp_path):
-    script = f"{MEASURE}; test $(cat output/{NODE}/record | wc -l) = 2 || sleep 100"
+@pytest.mark.parametrize("how", ["scontrol requeue", "scancel --signal=USR2"])
+def test_a_task_that_is_put_back_into_the_queue_goes_on_in_the_same_clone(
+    how, fleet, cluster, tmp_path
+):
+    """Also by itself, at the signal that Slurm sends before the time limit."""
+    told = f"trap 'echo told to stop; exit 143' TERM; {MEASURE}"
+    script = f"{told}; test $(cat output/{NODE}/record | wc -l) = 2 || {{ sleep 100 & wait; }}"
     running = fleet(script, cluster.env, nodes=1, partition="first")
     running.wait_for("task 1 runs on n1")
     record = tmp_path / ".asv" / "fleet" / "nodes" / "n1" / "output" / "n1" / "record"
     cluster.wait(record.exists)
     (job,) = [m[1] for line in running.said if (m := re.search(r"Slurm's job (\d+)", line))]
-    cluster.run("scontrol", "requeue", job)
+    cluster.run(*how.split(), job)
     running.wait_for("task 1 is in the queue again: n1 died or was taken from it")
     cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now")
     status, said = running.end()
     assert status == 0 and "1 node measured of 1" in said, said
     assert (tmp_path / "output" / "n1" / "record").read_text() == "record\n" * 2
+    log = record.parents[2] / ".git" / "fleet.log"
+    assert log.read_text().splitlines()[:2] == ["ready", "told to stop"]
 
 
 def test_a_node_that_dies_is_said_and_does_not_stop_the_others(fleet, cluster, tmp_path):
@@ -92,6 +99,15 @@ def test_a_sweep_that_fails_is_said_and_what_it_left_comes_here(fleet, cluster, 
     assert status == 1 and "task 1 ended on n1, status 1: ready" in said, said
     assert "0 nodes measured of 1" in said
     assert (tmp_path / "output" / "n1" / "record").exists()
+
+
+def test_ctrl_c_cancels_the_tasks(fleet, cluster, tmp_path):
+    running = fleet(f"{MEASURE}; sleep 100", cluster.env, nodes=1, partition="first")
+    until(lambda: (tmp_path / ".asv/fleet/nodes/n1/output/n1/env").exists())
+    running.process.send_signal(signal.SIGINT)
+    status, said = running.end()
+    assert status == 130 and "stopped; what the nodes have measured stays" in said, said
+    cluster.wait(lambda: not cluster.run("squeue", "--noheader", "--partition=first"))
 
 
 def test_without_slurm_one_sweep_runs_here_and_a_line_says_so(fleet, alone, tmp_path):
