@@ -1,5 +1,6 @@
 """A real Slurm of two nodes on this host, with munge, all in one folder."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -100,16 +101,13 @@ class Slurm:
         processes = [pid for pid in _processes() if self._is_of(pid, node, job)]
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in processes:
-                os.kill(pid, number)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=died")
 
     def _is_of(self, pid, node, job):
         """Whether a process is a node's daemon, a job's daemon, or something that a job started."""
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-            variables = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
-        except OSError:
-            return False
+        words, variables = _told(pid)
         if f"SLURM_CONF={self.env['SLURM_CONF']}" not in variables:  # another Slurm's
             return False
         is_daemon = words[:3] == ["slurmd", "-N", node]
@@ -117,21 +115,25 @@ class Slurm:
         return is_daemon or is_job_s or f"SLURMD_NODENAME={node}" in variables
 
     def close(self):
-        """End the daemons, by the numbers that they wrote down."""
-        for path in [*self.folder.glob("n?.pid"), self.folder / "slurmctld.pid"]:
-            _end(path)
-        _end(self.folder / "munge.pid-file")
+        """End the daemons, and what is left of jobs."""
+        mine = f"SLURM_CONF={self.env['SLURM_CONF']}"
+        for pid in _processes():
+            if mine in _told(pid)[1]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def _told(pid):
+    """The words and the variables that a process was started with; none where it has ended."""
+    try:
+        texts = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ")]
+    except OSError:
+        return [""], []
+    return [text.decode(errors="replace").split("\0") for text in texts]
 
 
 def _processes():
     return [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
-
-
-def _end(path):
-    try:
-        os.kill(int(path.read_text()), signal.SIGTERM)
-    except (OSError, ValueError):
-        return
 
 
 def _ports(count):
