@@ -14,6 +14,15 @@ def offline(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def local_assets(parser: argparse.ArgumentParser) -> None:
+    """--offline, of pages."""
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="pages that need no network: their scripts come from npm, once, and are kept",
+    )
+
+
 def budget(parser: argparse.ArgumentParser, default: str) -> None:
     """--budget; `default` is a text."""
     parser.add_argument(

@@ -6,7 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, flags, machine_verbs, model_verbs, tune_flags
+from cputrain.commands import (
+    arguments,
+    flags,
+    fleet_flags,
+    machine_verbs,
+    model_verbs,
+    tune_flags,
+)
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -94,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a clone with result/ and output/ (default: this one)",
     )
     example.add_argument("--machine", metavar="NAME", help="whose, where there are several")
+    flags.local_assets(verbs.add_parser("publish", help="asv's pages of all results, into html/"))
     engines = verbs.add_parser(
         "engines", help="every engine on the same work, in turns: one table, ratios to torch"
     )
@@ -129,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     machine_verbs.add(verbs)
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
+    fleet_flags.add(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

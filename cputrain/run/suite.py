@@ -18,7 +18,7 @@ from cputrain.experiment import PART_OF, Experiment
 from cputrain.machine.parent import die_with_parent
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
-from cputrain.run import placement, stacks
+from cputrain.run import asv_words, placement, stacks
 from cputrain.run.cell import CellRun
 from cputrain.run.session import Session
 from cputrain.run.variable import Values, Variable, lists
@@ -60,6 +60,7 @@ class Suite(Variable):
     timeout = 1800.0
 
     def __init_subclass__(cls) -> None:
+        asv_words.give(cls, "time_train_steps")
         cls.params = lists(cls.values)
         if cls.engines:
             cls.params.append(list(cls.by_engine()))

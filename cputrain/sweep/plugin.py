@@ -1,7 +1,8 @@
 """What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
 
 The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. And
-a run that takes less than the suites ask for does not replace what was measured in full.
+a run that takes less than the suites ask for does not replace what was measured in full. And its
+published pages show suites in the project's words, by a publisher that asv finds once it is known.
 Standard library and asv only: it runs wherever asv is installed.
 """
 
@@ -12,7 +13,11 @@ import sys
 
 from cputrain.machine import registry
 from cputrain.machine.reading import MachineError
+from cputrain.report.asv_pages import publisher
 from cputrain.run.session import Session
+
+PUBLISHERS = (publisher.ProjectPages,)
+"""asv looks for subclasses of its own: here they are imported."""
 
 SHORTER = ("number", "repeat", "rounds", "processes")
 """Attributes of asv's benchmarks that say how much is measured."""

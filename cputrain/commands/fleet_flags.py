@@ -1,0 +1,52 @@
+"""Flags of the verb `fleet`. Standard library only."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cputrain.commands import arguments, flags
+
+DESCRIPTION = """\
+One sweep on each of several nodes of a Slurm cluster, and all results here at the end. Each node
+works in a clone of its own below .asv/fleet/, which all nodes have to see. A task that is put back
+into the queue goes on where it stopped. Without Slurm: one sweep, on this machine. With --train one
+experiment is trained by processes on all the nodes together instead.
+"""
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Let a parser take the verb."""
+    fleet = verbs.add_parser(
+        "fleet",
+        help="one sweep on each node of a Slurm cluster, all results here",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True)
+    fleet.add_argument("--partition", metavar="P", help="of Slurm (default: its own)")
+    fleet.add_argument(
+        "--time",
+        type=arguments.positive,
+        metavar="MINUTES",
+        default=60.0,
+        help="for set-up and sweep of a node (default 60)",
+    )
+    fleet.add_argument(
+        "--bench",
+        metavar="REGEX",
+        type=arguments.regex,
+        action="append",
+        default=[],
+        help="as run's",
+    )
+    fleet.add_argument("--quick", action="store_true", help="as run's")
+    fleet.add_argument(
+        "--train",
+        type=Path,
+        metavar="FILE",
+        help="instead: an experiment's parts as JSON, with system.processes for all nodes",
+    )
+    fleet.add_argument("--out", type=Path, metavar="FILE", help="the report of --train")
+    flags.budget(fleet, "as run's")
+    flags.offline(fleet)

@@ -1,0 +1,1 @@
+"""asv's published pages: what this project adds to them, and their scripts without a network."""
