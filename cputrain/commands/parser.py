@@ -6,7 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, flags, model_verbs, tune_flags
+from cputrain.commands import (
+    arguments,
+    compare_releases_flags,
+    flags,
+    model_verbs,
+    tune_flags,
+)
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -128,6 +134,9 @@ def _parser() -> argparse.ArgumentParser:
     flags.offline(claims)
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
+    compare_releases_flags.add_flags(
+        verbs.add_parser("compare", help="releases of packages, or commits, side by side")
+    )
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
