@@ -1,7 +1,8 @@
 """What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
 
 The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. And
-a run that takes less than the suites ask for does not replace what was measured in full.
+a run that takes less than the suites ask for does not replace what was measured in full. Commits
+other than HEAD run their own code (see `other_commits`).
 Standard library and asv only: it runs wherever asv is installed.
 """
 
@@ -13,6 +14,7 @@ import sys
 from cputrain.machine import registry
 from cputrain.machine.reading import MachineError
 from cputrain.run.session import Session
+from cputrain.sweep import other_commits
 
 SHORTER = ("number", "repeat", "rounds", "processes")
 """Attributes of asv's benchmarks that say how much is measured."""
@@ -38,6 +40,9 @@ def setup() -> None:
             f"asv run {words} takes less than the suites ask for, and would replace what was "
             "measured in full: add --dry-run, or use python3 bench.py --quick"
         )
+    if (line := other_commits.dirty()) is not None:
+        print(line, file=sys.stderr)
+    other_commits.apart()
     if args.machine is None:
         try:
             registered = registry.register()

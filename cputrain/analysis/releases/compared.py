@@ -141,8 +141,10 @@ def _cell(pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None]) -> 
         differences=differences,
     )
     pairs_ = counted(workers)
-    if agreed.why_no_ratio is not None or not pairs_.passes:
-        return replace(known, why=agreed.why_no_ratio or DISTURBED, dropped=pairs_.dropped)
+    if agreed.why_no_ratio is not None:
+        return known
+    if not pairs_.passes:
+        return replace(known, why=DISTURBED, dropped=pairs_.dropped, is_open=True)
     noise_ = noises.get(_engine(workers[0]))
     made = effect(pairs_.passes, noise_)
     is_closed = made.passes > 1 and planning.is_closed(made, noise_)

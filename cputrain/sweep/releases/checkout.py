@@ -141,8 +141,8 @@ def _require_schema(label: str, commit: str) -> None:
     match = re.search(r"^SCHEMA\b.*?= (\d+)$", text or "", re.MULTILINE)
     if text is None or match is None:
         raise UsageError(
-            f"--git {label}: {commit[:10]} is earlier than typed records, so its workers cannot be "
-            "spoken with; choose a later commit"
+            f"--git {label}: {commit[:10]} is earlier than typed records ({SCHEMA_FILE}), so its "
+            "workers cannot be spoken with; choose a later commit"
         )
     if int(match[1]) != SCHEMA:
         raise UsageError(

@@ -58,7 +58,7 @@ def test_each_set_of_requirements_has_an_environment_of_its_own(own_root):
     assert settings["matrix"]["env"] == {environ.RELEASE: [one.name]}
     (install, own) = settings["install_command"]
     assert requirements.pins(Path(install.split()[-1]).read_text())["numpy"] == "2.4.5"
-    assert own.endswith(f"-e {paths.PROJECT}")
+    assert own.endswith(f"{paths.PROJECT} {{build_dir}} {{commit}}")
     assert "requirements.txt" not in " ".join(settings["install_command"])
 
 
