@@ -15,6 +15,8 @@ from cputrain.record.releases import FOLDER, ReleasesRecord, TakenPair
 from cputrain.report import templates, words
 from cputrain.wording import counted
 
+TOLD = ("slower", "faster")
+"""Verdicts of a time that differs: which passes of the step take it is told with these alone."""
 MOST_CAUSES = 4
 """Of a row; the page has all of them below."""
 METHOD = "../../../docs/releases.md"
@@ -87,7 +89,7 @@ def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
     where = [
         f"{name} {words.ratio(value)}"
         for name, value in cell.passes_of_step
-        if not STEP_FROM <= value <= STEP_TO
+        if cell.verdict.word in TOLD and not STEP_FROM <= value <= STEP_TO
     ]
     told = [", ".join(where)] if where else []
     other = [each for each in cell.differences if not each.what.startswith("version of ")]

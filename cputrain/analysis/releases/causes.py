@@ -58,12 +58,14 @@ def differences(
 
 
 def passes_of_step(workers: Sequence[WorkerRecord]) -> tuple[tuple[str, float], ...]:
-    """Time of each pass of a step over the reference's: medians over the pairs of all workers."""
+    """Time of each pass of a step over the reference's: medians over all pairs that count."""
     made = []
     for name in PASSES:
         ratios = []
         for worker in workers:
             for pair in worker.pairs:
+                if any(worker.disturbed_sides(pair)):
+                    continue
                 own = _seconds(worker.samples[pair.sample], name)
                 beside = _seconds(pair.reference, name)
                 if own and beside:

@@ -44,7 +44,7 @@ def geometric(effects: Sequence[Effect]) -> Mean:
 
 
 def by_suite(effects: Sequence[tuple[str, Effect]]) -> dict[str, Mean]:
-    """Of all cells (`ALL`), and of each suite with several.
+    """Of all cells (`ALL`), and of each suite with several of them and not all.
 
     Args:
         effects: suite and effect of each cell.
@@ -53,4 +53,5 @@ def by_suite(effects: Sequence[tuple[str, Effect]]) -> dict[str, Mean]:
     for suite, each in effects:
         suites.setdefault(suite, []).append(each)
     means = {ALL: geometric([each for _, each in effects])} if effects else {}
-    return means | {name: geometric(own) for name, own in suites.items() if len(own) > 1}
+    several = {name: own for name, own in suites.items() if 1 < len(own) < len(effects)}
+    return means | {name: geometric(own) for name, own in several.items()}

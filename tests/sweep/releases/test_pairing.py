@@ -1,4 +1,4 @@
-"""Pairs of workers of two sides: real conductors and workers, of the native engine."""
+"""Pairs of workers of two sides: real conductors and workers, of the NumPy engine."""
 
 import itertools
 import sys
@@ -20,8 +20,10 @@ from cputrain.sweep.releases.sides import Conducted, Side
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
-TINY = settled(engine="native", n_layer=1, n_embd=32, n_head=2, seq_len=32, learning_rate=0.003)
-KEY = CellKey("Width", (32, "native"))
+TINY = settled(
+    engine="numpy", n_layer=1, n_embd=32, n_head=2, seq_len=32, cores=1, learning_rate=0.003
+).but(warm_up_steps=3, tries=1)
+KEY = CellKey("Width", (32, "numpy"))
 
 
 def side(label, **changes):
