@@ -18,7 +18,9 @@ from cputrain.sweep.progress import Progress
 from cputrain.sweep.releases import requirements
 
 SIZE_GB = 3.5
-"""Of one, with pip's downloads while it is built; CUDA builds of torch need more."""
+"""Of one, with pip's downloads while it is built."""
+CUDA_GB = 11.0
+"""The same where pip finds only CUDA builds of another torch."""
 READ_BACK = (
     "import importlib.metadata as m, json, cputrain; print(json.dumps({"
     "'code': cputrain.__file__, 'installed': {d.name: d.version for d in m.distributions()}}))"
@@ -37,6 +39,9 @@ class Release(asvenv.Asv):
     Args:
         machine: asv's name of this machine.
         text: the requirements file that it is built from.
+
+    Attributes:
+        has_other_torch: whether its torch is another one than the main environment's.
     """
 
     def __init__(self, machine: str, text: str) -> None:
@@ -44,6 +49,8 @@ class Release(asvenv.Asv):
         lines = "\n".join(requirements.essence(text))
         self.name = hashlib.sha256(lines.encode()).hexdigest()[:12]
         file = folder() / f"requirements-{self.name}.txt"
+        main = requirements.pins((paths.PROJECT / "requirements.txt").read_text())
+        self.has_other_torch = requirements.pins(text).get("torch") != main.get("torch")
         settings = json.loads((paths.PROJECT / "asv.conf.json").read_text())
         settings |= {
             "repo": str(paths.PROJECT),
@@ -77,13 +84,19 @@ class Release(asvenv.Asv):
         """
         if (self.place / "asv-env-info.json").exists() and not self._was_cut_off():
             return
-        free_gb = shutil.disk_usage(paths.PROJECT).free / 1e9
-        if free_gb < SIZE_GB:
-            raise RunError(f"{label}: an environment needs {SIZE_GB:g} GB, {free_gb:.1f} are free")
-        progress.say(f"{label}: asv builds an environment beside the main one: 1-3 minutes, 2.5 GB")
+        env = asvenv.pip_environment(offline)
+        is_large = self.has_other_torch and not env
+        needed_gb, free_gb = CUDA_GB if is_large else SIZE_GB, _free_gb()
+        if free_gb < needed_gb:
+            raise RunError(
+                f"{label}: an environment needs {needed_gb:g} GB while it is built, and "
+                f"{free_gb:.1f} are free in {paths.PROJECT}"
+            )
+        size = "2.5 GB, or 8 with a CUDA build of torch" if is_large else "2.5 GB"
+        progress.say(f"{label}: asv builds an environment beside the main one: 1-3 minutes, {size}")
         name = f"build release {self.name}"
         words = ["--bench", "just-discover"]
-        if self.start(name, words, asvenv.pip_environment(offline)).wait() != 0:
+        if self.start(name, words, env).wait() != 0:
             shutil.rmtree(self.place, ignore_errors=True)  # gigabytes that are of no use
             raise RunError(self._why(label, self.logs / f"{name}.log", offline))
 
@@ -98,6 +111,10 @@ class Release(asvenv.Asv):
     def _why(self, label: str, log: Path, offline: bool) -> str:
         """One line: why pip installed nothing, and what to do."""
         return why_not_built(label, log.read_text(errors="replace"), log, offline)
+
+
+def _free_gb() -> float:
+    return shutil.disk_usage(paths.PROJECT).free / 1e9
 
 
 def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:

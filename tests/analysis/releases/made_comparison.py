@@ -15,7 +15,17 @@ STEP_S = 0.05
 PASSES = {"forward_s": 0.3, "backward_s": 0.6, "optimizer_s": 0.1}
 
 
-def taken(ratio, cell="torch", number=1, sides=(0, 1), seed=0, losses=1.0, own=None, changes=None):
+def taken(
+    ratio,
+    cell="torch",
+    number=1,
+    sides=(0, 1),
+    seed=0,
+    losses=1.0,
+    own=None,
+    changes=None,
+    noise=(0.004, 0.01),
+):
     """A pair of workers.
 
     Args:
@@ -23,11 +33,12 @@ def taken(ratio, cell="torch", number=1, sides=(0, 1), seed=0, losses=1.0, own=N
         losses: the worker's over the reference's.
         own: fields of the worker's record that differ.
         changes: of what the worker runs.
+        noise: standard deviations of logarithms: of two workers, and of two blocks.
     """
     chance = random.Random(f"{seed} {number} {cell} {sides}")
-    off = ratio * math.exp(chance.gauss(0, 0.004))
-    beside = [_block(1.0, 1.0, chance, first) for first in range(1, 25, 3)]
-    cells = [_block(off, losses, chance, first) for first in range(1, 25, 3)]
+    off = ratio * math.exp(chance.gauss(0, noise[0]))
+    beside = [_block(1.0, 1.0, chance, first, 0.0) for first in range(1, 25, 3)]
+    cells = [_block(off, losses, chance, first, noise[1]) for first in range(1, 25, 3)]
     experiment = settled()
     pairs = [
         {"sample": n, "reference": block, "first": ("cell", "reference")[n % 2]}
@@ -54,8 +65,8 @@ def taken(ratio, cell="torch", number=1, sides=(0, 1), seed=0, losses=1.0, own=N
     )
 
 
-def _block(ratio, losses, chance, first):
-    seconds = STEP_S * ratio * math.exp(chance.gauss(0, 0.01))
+def _block(ratio, losses, chance, first, noise):
+    seconds = STEP_S * ratio * math.exp(chance.gauss(0, noise))
     plain = {name: STEP_S * share for name, share in PASSES.items()}
     plain["backward_s"] += seconds - STEP_S
     return {

@@ -16,7 +16,7 @@ NUMPY = ("--bench", r"\.Framework\..*'numpy'")
 
 def test_a_commit_beside_the_working_tree(trial):
     trial.env["CPUTRAIN_BENCHMARKS"] = str(paths.BENCHMARKS)
-    words = ("--git", "HEAD", "here", *NUMPY, "--budget", "0.6", "--order", "3", "--offline")
+    words = ("--git", "HEAD", "here", *NUMPY, "--budget", "0.3", "--order", "3", "--offline")
     out, _ = (process := trial.start("compare", *words)).communicate(timeout=280)
     assert process.returncode == 0, out
     (path,) = trial.output.glob(f"{FOLDER}/*/{FILE}")
