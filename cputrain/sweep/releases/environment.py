@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shlex
 import shutil
@@ -26,6 +27,10 @@ READ_BACK = (
     "'code': cputrain.__file__, 'installed': {d.name: d.version for d in m.distributions()}}))"
 )
 """What an environment says is installed in it, and where it has this project's code from."""
+
+
+CAUSES = "The conflict is caused by:"
+"""What pip says before the requirements that do not go together."""
 
 
 def folder() -> Path:
@@ -139,7 +144,11 @@ def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:
             has = f"; among others there are {newest}" if newest not in ("", "none") else ""
             return f"{label}: pip finds no {what} for this Python and CPU{has}"
         if "conflicting dependencies" in line:
-            return f"{label}: these versions do not go together: {line.removeprefix('ERROR: ')}"
+            causes = itertools.takewhile(
+                bool, lines[lines.index(CAUSES) + 1 :] if CAUSES in lines else []
+            )
+            why = "; ".join(causes) or line.removeprefix("ERROR: ")
+            return f"{label}: these versions do not go together: {why}"
     telling = [line for line in lines if "rror" in line] or [line for line in lines if line]
     return f"{label}: asv could not build an environment: {(telling or ['no output'])[-1]} ({log})"
 

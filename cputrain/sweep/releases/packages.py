@@ -66,7 +66,7 @@ class Packages:
                 own.make(label, session.offline, progress)
             python = own.python()
             installed = environment.read_back(python, paths.PROJECT)
-            wanted = requirements.pins(self.text) | versions
+            wanted = requirements.pins(requirements.replaced(self.text, versions))
             asked = {name: wanted[name] for name in wanted if name in versions or name in installed}
             environment.require(label, asked, installed, python.parent.parent)
             side = ReleaseSide(label=label, installed=installed, commit=head, dirty=dirty)

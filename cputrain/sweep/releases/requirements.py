@@ -14,6 +14,11 @@ PIN = re.compile(r"([A-Za-z0-9][\w.-]*?)\s*==\s*([\w.+!-]+)")
 """A requirement with one version."""
 
 
+LOOSE = {"setuptools": ">=77"}
+"""What is not measured, only installs this project, and which other releases want otherwise (torch
+2.12 takes none from 82): as pyproject.toml has it."""
+
+
 def plain(name: str) -> str:
     """A package's name as indexes compare them."""
     return re.sub(r"[-_.]+", "-", name).lower()
@@ -55,13 +60,18 @@ def asked(words: str, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def replaced(text: str, versions: Mapping[str, str]) -> str:
-    """A requirements file with the versions of some packages replaced; the rest is as it was."""
+    """A requirements file with the versions of some packages replaced.
+
+    The rest is as it was, but for what is `LOOSE`, where anything is replaced.
+    """
 
     def line(each: str) -> str:
         match = PIN.match(each)
-        if match is None or plain(match[1]) not in versions:
+        name = plain(match[1]) if match is not None else ""
+        if match is None or not versions or name not in {*versions, *LOOSE}:
             return each
-        return f"{match[1]}=={versions[plain(match[1])]}{each[match.end() :]}"
+        bound = f"=={versions[name]}" if name in versions else LOOSE[name]
+        return f"{match[1]}{bound}{each[match.end() :]}"
 
     return "".join(f"{line(each)}\n" for each in text.splitlines())
 

@@ -25,6 +25,10 @@ CONFLICT = (
     "ERROR: Cannot install jax==0.10.1 and jaxlib==0.9 because these package versions have "
     "conflicting dependencies."
 )
+CAUSES = (
+    "   The conflict is caused by:\n       The user requested setuptools==84.2.1\n"
+    "       torch 2.12.1 depends on setuptools<82\n   \n   To fix this\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +38,7 @@ CONFLICT = (
         (NO_NETWORK, False, "index cannot be reached"),
         (NOT_THERE, True, "without --offline"),
         (CONFLICT, False, "do not go together: Cannot install jax==0.10.1"),
+        (CAUSES + CONFLICT, False, "setuptools==84.2.1; torch 2.12.1 depends on setuptools<82$"),
         ("a line\nsome Error here\nthe end", False, "some Error here"),
         ("", False, "no output"),
     ],
