@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,7 @@ def table(record: ReleasesRecord, compared: Compared) -> list[str]:
     """The result in lines: means first, then each cell with the cause beside it."""
     lines = []
     if compared.versions:
-        lines.append(
-            f"versions: {'; '.join(_version(*item) for item in compared.versions.items())}"
-        )
+        lines.append(_versions(compared.versions))
     for place in range(1, len(record.sides)):
         lines.append(f"{record.sides[place].label}, time over {record.sides[0].label}:")
         own = [cell for cell in compared.cells if cell.place == place]
@@ -64,8 +62,17 @@ def table(record: ReleasesRecord, compared: Compared) -> list[str]:
     return lines
 
 
+def _versions(versions: Mapping[str, tuple[str | None, ...]]) -> str:
+    """Packages that all sides have; how many others there are."""
+    shared = {name: each for name, each in versions.items() if None not in each}
+    others = len(versions) - len(shared)
+    told = [_version(*item) for item in shared.items()]
+    told += [f"{counted(others, 'package')} not on every side"] if others else []
+    return f"versions: {'; '.join(told)}"
+
+
 def _version(name: str, versions: tuple[str | None, ...]) -> str:
-    return f"{name} {' -> '.join(version or 'none' for version in versions)}"
+    return f"{name} {' -> '.join(map(str, versions))}"
 
 
 def _mean_name(name: str, each: Mean) -> str:
