@@ -104,18 +104,17 @@ def _noises(
     taken: Sequence[TakenPair], groups: dict[tuple[str, int], list[TakenPair]]
 ) -> dict[str, EngineNoise | None]:
     """By engine: from its A/A pairs, and from how cells with several passes scatter."""
-    engines = dict.fromkeys(_engine(pair.worker) for pair in taken if pair.worker is not None)
+    workers = [pair.worker for pair in taken if pair.worker is not None]
+    alike = {pair.worker.id for pair in taken if pair.worker is not None and pair.is_identical}
     learned = {}
-    for engine in engines:
-        own = [p.worker for p in taken if p.worker is not None and _engine(p.worker) == engine]
-        identical = {p.worker.id for p in taken if p.worker is not None and p.is_identical}
-        cells = [
-            counted(p.worker for p in pairs if p.worker in own).passes
+    for engine in dict.fromkeys(map(_engine, workers)):
+        own = {worker.id for worker in workers if _engine(worker) == engine}
+        identical = counted(w for w in workers if w.id in own & alike)
+        cells = (
+            counted(p.worker for p in pairs if p.worker is not None and p.worker.id in own).passes
             for pairs in groups.values()
-            if any(p.worker in own for p in pairs)
-        ]
-        alike = counted(worker for worker in own if worker.id in identical)
-        learned[engine] = noise.learn(alike.passes, cells)
+        )
+        learned[engine] = noise.learn(identical.passes, [passes for passes in cells if passes])
     return learned
 
 
