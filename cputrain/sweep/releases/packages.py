@@ -75,7 +75,8 @@ class Packages:
 
     def _asv(self, asv: asvenv.Asv, versions: dict[str, str]) -> asvenv.Asv:
         """The main environment where its pins are exactly the asked ones."""
-        text = requirements.replaced(self.text, versions)
-        if requirements.essence(text) == requirements.essence(self.text):
+        known = requirements.pins(self.text)
+        other = {name: version for name, version in versions.items() if version != known[name]}
+        if not other:
             return asv
-        return environment.Release(asv.machine, text)
+        return environment.Release(asv.machine, requirements.replaced(self.text, other))

@@ -7,7 +7,9 @@ import pytest
 
 from cputrain import environ, paths
 from cputrain.errors import RunError, UsageError
+from cputrain.sweep import asvenv
 from cputrain.sweep.releases import environment, requirements
+from cputrain.sweep.releases.packages import Packages
 
 pytestmark = pytest.mark.tools
 
@@ -74,3 +76,13 @@ def test_an_environment_without_the_asked_versions_is_an_error():
         environment.require("x", {"numpy": "2.4.5"}, installed, Path("/e"))
     with pytest.raises(UsageError, match="jax is none in"):
         environment.require("x", {"jax": "0.10.1"}, installed, Path("/e"))
+
+
+def test_the_main_environment_is_used_where_its_pins_are_the_asked_ones(own_root):
+    pins = requirements.pins((paths.PROJECT / "requirements.txt").read_text())
+    source = Packages([f"torch=={pins['torch']}", "here numpy==2.4.5"])
+    main = asvenv.Asv("full", "here")
+    one, other = (source._asv(main, versions) for versions in source.versions)
+    assert one is main and other.python() != main.python()
+    again = Packages(["here", f"torch=={pins['torch']} numpy==2.4.5"])
+    assert again._asv(main, again.versions[1]).python() == other.python()
