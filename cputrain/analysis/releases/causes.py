@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -128,12 +129,21 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
             yield from _leaves(f"{name} {label}", item)
     elif isinstance(value, str) and "\n" in value:
         for line in filter(None, map(str.strip, value.splitlines())):
-            key, _, rest = line.partition(":")
-            yield f"{name} {key.strip()}", rest.strip() or "there"
+            key, value = _of_line(line)
+            yield f"{name} {key}", value
     elif isinstance(value, list):
         yield name, ", ".join(map(_plain, value))
     else:
         yield name, _plain(value)
+
+
+def _of_line(line: str) -> tuple[str, str]:
+    """Name and value of a line such as "threads : 2" or "Intel(R) MKL-DNN v3.12.0 (Git ...)"."""
+    key, colon, rest = line.partition(":")
+    if colon:
+        return key.strip(), rest.strip()
+    version = re.search(r" (?=(?:v|Version )\d)", line)
+    return (line[: version.start()], line[version.end() :]) if version else (line, "there")
 
 
 def _plain(value: Any) -> str:

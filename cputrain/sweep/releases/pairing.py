@@ -26,6 +26,10 @@ from cputrain.worker import blocks
 PAIRS = 8
 """Pairs of blocks of two workers, of short steps."""
 
+AGAIN = 2
+"""Times as many are taken at most, where others have the CPUs during some: those do not count, and
+which ones they are is told by what others took, never by how long steps took."""
+
 
 @dataclass
 class Running:
@@ -107,9 +111,11 @@ def take(cell: ChosenCell, number: int, sides: tuple[int, int], of: list[Conduct
                 which = of[side].side.record.label if sides[0] != sides[1] else f"copy {place + 1}"
                 raise CellFailed(failure.status, f"{which}: {failure.reason}") from failure
         reference, worker = running
-        for pair in range(_pairs(reference.record, worker.record)):
-            pairs.append(_pair(reference, worker, pair))
+        wanted, counting = _pairs(reference.record, worker.record), 0
+        while counting < wanted and len(pairs) < AGAIN * wanted:
+            pairs.append(_pair(reference, worker, len(pairs)))
             steps_done.append((reference.steps_done, worker.steps_done))
+            counting += not any(worker.record.disturbed_sides(pairs[-1]))
         reference.record = reference.record.but(reference=reference.record.id)
         worker.record = worker.record.but(reference=reference.record.id, pairs=pairs)
         for each in (reference, worker):

@@ -70,6 +70,8 @@ class Passes:
         """One pass; None where nothing had the time."""
         record = None
         order = self._chance.sample(list(todo), len(todo))
+        if number == 1:  # as many cells as there is time for
+            order.sort(key=lambda turn: guess_s(turn[0].experiments[0]))
         turns = [(cell, (0, 0)) for cell in self._identical(todo)]
         turns = turns if number <= IDENTICAL_PASSES else []
         for cell, sides in [*turns, *((cell, (0, place)) for cell, place in order)]:

@@ -47,13 +47,19 @@ def test_where_the_step_takes_longer_stands_beside_the_effect():
 def test_what_was_in_force_is_told_where_all_workers_of_a_side_agree():
     own = {
         "versions": {"python": "3.11.7", "torch": "2.14.0+cpu", "numpy": "2.4.6"},
-        "readings": {"blas": {"name": "mkl", "path": "/env/b/libmkl-9.so"}, "noise": 0.501},
+        "readings": {
+            "blas": {"name": "mkl", "path": "/env/b/libmkl-9.so"},
+            "noise": 0.501,
+            "info": "ATen:\n  MKL-DNN v3.12.0 (Git 80af)\n  threads : 2\n",
+        },
         "evidence": {"kernels": {"sdpa": 0}},
     }
     pairs = usual(1.2, own=own)
     told = {each.what: (each.before, each.after) for each in only(pairs).differences}
     assert told["version of torch"] == ("2.13.0+cpu", "2.14.0+cpu")
     assert told["kernels sdpa"] == ("not there", "0")
+    assert told["info MKL-DNN"] == ("not there", "v3.12.0 (Git 80af)")
+    assert told["info threads"] == ("not there", "2")
     assert told["blas path"] == ("not there", "libmkl-9.so")  # folders always differ
     pairs[-1] = taken(1.2, number=3)  # one of its workers says what the reference's say
     assert "version of torch" not in {each.what for each in only(pairs).differences}
