@@ -37,6 +37,8 @@ EVENTS = "CPUTRAIN_EVENTS"
 
 STACK = "CPUTRAIN_STACK"
 """Which environment of `run.stacks` a process is in; set by asv.ipex.conf.json."""
+RELEASE = "CPUTRAIN_RELEASE"
+"""Which requirements an environment beside the main one was built from; set by asv."""
 ALLOW_MACHINE_CHANGES = "CPUTRAIN_ALLOW_MACHINE_CHANGES"
 """1: cells may change settings of the whole machine, and put them back."""
 LIBRARIES = "CPUTRAIN_LIBRARIES"

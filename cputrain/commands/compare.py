@@ -1,4 +1,4 @@
-"""The `compare` verb: one machine beside others."""
+"""The `compare` verb: one machine beside others; releases and commits (`compare_releases`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cputrain import paths
 from cputrain.analysis.machines import machine as machines
 from cputrain.analysis.machines.machine import Machine
 from cputrain.atomic import write_made
+from cputrain.commands import compare_releases
 from cputrain.errors import UsageError
 from cputrain.report import compared, compared_plot, compared_table, example, index
 from cputrain.report.compared import Comparison
@@ -27,6 +28,12 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: an unknown machine, or nothing to compare.
     """
+    if compare_releases.is_asked(args):
+        if args.machines:
+            raise UsageError("names of machines do not go together with --stack and --git")
+        return compare_releases.main(args)
+    if args.bench:
+        raise UsageError("--bench goes with --stack or --git; machines are compared on all suites")
     merged.finish(paths.ROOT)
     first, *others = _machines(args.machines)
     comparisons, none = [], []

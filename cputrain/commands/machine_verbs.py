@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from cputrain.commands import compare_releases_flags
+
 
 def add(verbs: Any) -> None:
     """Add them to a parser's verbs."""
@@ -20,7 +22,7 @@ def add(verbs: Any) -> None:
     merge.add_argument(
         "sources", metavar="FILE|FOLDER", type=Path, nargs="+", help="checked before it is taken"
     )
-    _add_compare(verbs.add_parser("compare", help="one machine beside others, suite by suite"))
+    _add_compare(verbs.add_parser("compare", help="one machine, release or commit beside others"))
 
 
 def _add_compare(compare: argparse.ArgumentParser) -> None:
@@ -28,5 +30,7 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         "machines",
         metavar="NAME",
         nargs="*",
-        help="with results here, or the example's; one alone is compared with the example's",
+        help="a machine with results here, or the example's; one alone is compared with the "
+        "example's",
     )
+    compare_releases_flags.add_flags(compare)

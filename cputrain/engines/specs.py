@@ -66,6 +66,7 @@ class Spec(OnPaper, abc.ABC):
         is_raced: whether `tune` may choose it: it is made to train fast, and in the environment
             that the others are in.
         stack: the environment that it runs in (`run.stacks`).
+        packages: of requirements.txt, those that it computes with.
         start_s: seconds until the first step, compilers aside.
         compile_s: seconds more, by runtime.compile.
         knobs: the settings of a worker's process that concern it, in the order they are asked.
@@ -85,6 +86,7 @@ class Spec(OnPaper, abc.ABC):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     is_raced: ClassVar[bool] = True
     stack: ClassVar[str] = "main"
+    packages: ClassVar[tuple[str, ...]] = ()
     start_s: ClassVar[float]
     compile_s: ClassVar[Mapping[str, float]] = {}
     knobs: ClassVar[tuple[Knob, ...]]

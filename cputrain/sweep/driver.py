@@ -9,7 +9,7 @@ from typing import Protocol
 from cputrain.machine import lock, registry
 from cputrain.machine.controls import journal, leftover
 from cputrain.run.session import Session
-from cputrain.sweep import asvenv, plan, prepare, stopping
+from cputrain.sweep import asvenv, other_commits, plan, prepare, stopping
 from cputrain.sweep.progress import Progress
 
 
@@ -62,6 +62,7 @@ def drive(measurement: Measurement, session: Session) -> int:
     prepare.folders()
     registered = registry.register()
     progress.say(registered.note or "")
+    progress.say(other_commits.dirty() or "")
     measurement.begin(replace(session, machine=registered.name))
     stopping.install(lambda: _stopped(measurement))
     asv = asvenv.Asv(session.mode, registered.name)

@@ -1,8 +1,9 @@
 """What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
 
 The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. And
-a run that takes less than the suites ask for does not replace what was measured in full. And its
-published pages show suites in the project's words, by a publisher that asv finds once it is known.
+a run that takes less than the suites ask for does not replace what was measured in full. Commits
+other than HEAD run their own code (`other_commits`). And published pages show suites in the
+project's words, by a publisher that asv finds once it is known.
 Standard library and asv only: it runs wherever asv is installed.
 """
 
@@ -15,6 +16,7 @@ from cputrain.machine import registry
 from cputrain.machine.reading import MachineError
 from cputrain.report.asv_pages import publisher
 from cputrain.run.session import Session
+from cputrain.sweep import other_commits
 
 PUBLISHERS = (publisher.ProjectPages,)
 """asv looks for subclasses of its own: here they are imported."""
@@ -43,6 +45,9 @@ def setup() -> None:
             f"asv run {words} takes less than the suites ask for, and would replace what was "
             "measured in full: add --dry-run, or use python3 bench.py --quick"
         )
+    if (line := other_commits.dirty()) is not None:
+        print(line, file=sys.stderr)
+    other_commits.apart()
     if args.machine is None:
         try:
             registered = registry.register()

@@ -22,6 +22,7 @@ class JaxSpec(Spec):
     """JAX on XLA's CPU backend."""
 
     name = "jax"
+    packages = ("jax", "optax")
     defaults = {**Spec.defaults, "compile": "xla"}
     only = {
         "architecture": ("gpt",),

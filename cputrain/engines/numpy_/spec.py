@@ -22,6 +22,7 @@ class NumpySpec(Spec):
     """NumPy, its backward pass by hand."""
 
     name = "numpy"
+    packages = ("numpy",)
     defaults = {**Spec.defaults, "attention_backend": "manual"}
     only = BY_HAND
     is_raced = False  # it is there to check the others by

@@ -37,6 +37,7 @@ class TorchSpec(Spec):
     """PyTorch."""
 
     name = "torch"
+    packages = ("torch", "torchao")
     only = {
         "compile": ("eager", "aot_eager", "inductor"),
         "matmul_backend": ("default", "mkl", "onednn"),

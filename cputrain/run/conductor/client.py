@@ -92,17 +92,18 @@ class Listening:
     Args:
         python: of the environment that has the engines.
         env: variables of the session.
+        project: folder of the code that it and its workers run.
 
     Attributes:
         path: what `environ.CONDUCTOR` says to the cells.
     """
 
-    def __init__(self, python: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, python: Path, env: Mapping[str, str], project: Path = paths.PROJECT) -> None:
         self.path = Path(mkdtemp(prefix="cputrain-")) / "conductor"
         self._control, other = socket.socketpair()
         with other:
             words = [str(other.fileno()), str(self.path)]
-            self._process = _started(words, other, env, str(python))
+            self._process = _started(words, other, env, str(python), project)
         self._control.settimeout(START_S)
         try:
             ready = self._control.recv(16)
@@ -132,7 +133,11 @@ def _lost() -> str:
 
 
 def _started(
-    words: list[str], line: socket.socket, env: Mapping[str, str], python: str = sys.executable
+    words: list[str],
+    line: socket.socket,
+    env: Mapping[str, str],
+    python: str = sys.executable,
+    project: Path = paths.PROJECT,
 ) -> subprocess.Popen[bytes]:
     _log().parent.mkdir(parents=True, exist_ok=True)
     with _log().open("ab") as log:
@@ -141,8 +146,8 @@ def _started(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            cwd=paths.PROJECT,
-            env={**os.environ, **env, "PYTHONPATH": str(paths.PROJECT)},
+            cwd=project,
+            env={**os.environ, **env, "PYTHONPATH": str(project)},
             pass_fds=(line.fileno(),),
             start_new_session=True,
         )

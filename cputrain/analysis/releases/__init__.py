@@ -1,0 +1,1 @@
+"""What pairs of workers of two releases, or commits, say: ratios, causes, losses."""

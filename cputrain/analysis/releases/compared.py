@@ -1,0 +1,157 @@
+"""Ratios of two sides, cell by cell, with intervals, verdicts, and what else differs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cputrain.analysis.counted import counted
+from cputrain.analysis.paired import noise, planning
+from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.releases import causes, losses, mean
+from cputrain.analysis.releases.causes import Difference
+from cputrain.analysis.releases.mean import Mean
+from cputrain.record.cell import CellKey
+from cputrain.record.releases import ReleasesRecord, TakenPair
+from cputrain.record.worker import WorkerRecord, step_s
+
+UNTOLD = Verdict("not told")
+DISTURBED = "others had the CPUs during each of its pairs: see python3 bench.py doctor"
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One cell on one side, beside the reference's.
+
+    Attributes:
+        key: of the cell.
+        place: of the side, from 1.
+        step_s: medians of the reference's steps and of its own; None without a number.
+        effect: time of its step over the reference's; None for the reason in `why`.
+        verdict: by the rules of every effect.
+        losses: how they agree, in words.
+        passes_of_step: time of forward, backward and update over the reference's, where known.
+        differences: in versions and in what was in force.
+        is_open: whether a further pass is called for.
+    """
+
+    key: CellKey
+    place: int
+    step_s: tuple[float, float] | None = None
+    effect: Effect | None = None
+    verdict: Verdict = UNTOLD
+    why: str | None = None
+    losses: str = ""
+    passes_of_step: tuple[tuple[str, float], ...] = ()
+    differences: tuple[Difference, ...] = ()
+    dropped: int = 0
+    is_open: bool = False
+
+    @property
+    def name(self) -> str:
+        """Suite and cell."""
+        return f"{self.key.suite}/{self.key.name}"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison says.
+
+    Attributes:
+        cells: side by side, in the order in which they were first taken.
+        noises: what A/A pairs say, by engine; None where there was none that counts.
+        means: geometric means by place of the side: all cells first, then each suite of several.
+        versions: packages whose versions differ, and these by side; None is not there.
+    """
+
+    cells: tuple[ComparedCell, ...]
+    noises: dict[str, EngineNoise | None]
+    means: dict[int, dict[str, Mean]]
+    versions: dict[str, tuple[str | None, ...]]
+
+
+def compare(record: ReleasesRecord) -> Compared:
+    """What a comparison says, as far as it has come."""
+    groups: dict[tuple[str, int], list[TakenPair]] = {}
+    for pair in record.taken:
+        if not pair.is_identical:
+            groups.setdefault((_name(pair), pair.sides[1]), []).append(pair)
+    noises = _noises(record.taken, groups)
+    cells = tuple(_cell(pairs, noises) for pairs in groups.values())
+    means = {
+        place: mean.by_suite(
+            [(c.key.suite, c.effect) for c in cells if c.place == place and c.effect is not None]
+        )
+        for place in range(1, len(record.sides))
+    }
+    names = dict.fromkeys(name for side in record.sides for name in sorted(side.installed))
+    rows = {name: tuple(side.installed.get(name) for side in record.sides) for name in names}
+    return Compared(cells, noises, means, {n: row for n, row in rows.items() if len({*row}) > 1})
+
+
+def _name(pair: TakenPair) -> str:
+    return f"{pair.key.suite}/{pair.key.name}"
+
+
+def _engine(worker: WorkerRecord) -> str:
+    return str(worker.experiment["runtime"]["engine"])
+
+
+def _noises(
+    taken: Sequence[TakenPair], groups: dict[tuple[str, int], list[TakenPair]]
+) -> dict[str, EngineNoise | None]:
+    """By engine: from its A/A pairs, and from how cells with several passes scatter."""
+    workers = [pair.worker for pair in taken if pair.worker is not None]
+    alike = {pair.worker.id for pair in taken if pair.worker is not None and pair.is_identical}
+    learned = {}
+    for engine in dict.fromkeys(map(_engine, workers)):
+        own = {worker.id for worker in workers if _engine(worker) == engine}
+        identical = counted(w for w in workers if w.id in own & alike)
+        cells = (
+            counted(p.worker for p in pairs if p.worker is not None and p.worker.id in own).passes
+            for pairs in groups.values()
+        )
+        learned[engine] = noise.learn(identical.passes, [passes for passes in cells if passes])
+    return learned
+
+
+def _cell(pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None]) -> ComparedCell:
+    key, place = pairs[0].key, pairs[0].sides[1]
+    workers = [pair.worker for pair in pairs if pair.worker is not None]
+    references = [pair.reference for pair in pairs if pair.reference is not None]
+    failed = next((p for p in pairs if p.status != "ok"), None)
+    if failed is not None or not workers:
+        why = f"{failed.status}: {failed.reason}" if failed is not None else "nothing was taken"
+        return ComparedCell(key, place, why=why)
+    differences = tuple(causes.differences(references, workers))
+    agreed = losses.agreement(pairs)
+    beside = [p.reference.median_s for worker in workers for p in worker.pairs]
+    own_s = step_s(workers)
+    assert own_s is not None
+    known = ComparedCell(
+        key,
+        place,
+        step_s=(statistics.median(beside), own_s),
+        why=agreed.why_no_ratio,
+        losses=agreed.words,
+        differences=differences,
+    )
+    pairs_ = counted(workers)
+    if agreed.why_no_ratio is not None:
+        return known
+    if not pairs_.passes:
+        return replace(known, why=DISTURBED, dropped=pairs_.dropped, is_open=True)
+    noise_ = noises.get(_engine(workers[0]))
+    made = effect(pairs_.passes, noise_)
+    is_closed = made.passes > 1 and planning.is_closed(made, noise_)
+    return replace(
+        known,
+        effect=made,
+        verdict=verdict(made, noise_),
+        passes_of_step=causes.passes_of_step(workers),
+        dropped=pairs_.dropped,
+        is_open=not is_closed,
+    )

@@ -1,0 +1,57 @@
+"""The geometric mean of several cells' ratios, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.paired.effect import Effect
+
+ALL = ""
+"""The name of the mean over all cells."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A geometric mean of ratios.
+
+    Attributes:
+        low, high: 99 % interval of the mean of these cells; None where one of them has none.
+        cells: that it is of.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    cells: int
+
+
+def geometric(effects: Sequence[Effect]) -> Mean:
+    """The mean of one or more effects, each with the same weight.
+
+    Workers of different cells are different processes, so what each effect is off by is
+    independent of the others: half widths add up as the root of the sum of squares, over their
+    number. It says nothing of cells that were not measured.
+    """
+    count = len(effects)
+    middle = sum(math.log(each.value) for each in effects) / count
+    halves = [each.half_width for each in effects]
+    if any(half is None for half in halves):
+        return Mean(math.exp(middle), None, None, count)
+    half = math.sqrt(sum(half**2 for half in halves if half is not None)) / count
+    return Mean(math.exp(middle), math.exp(middle - half), math.exp(middle + half), count)
+
+
+def by_suite(effects: Sequence[tuple[str, Effect]]) -> dict[str, Mean]:
+    """Of all cells (`ALL`), and of each suite with several of them and not all.
+
+    Args:
+        effects: suite and effect of each cell.
+    """
+    suites: dict[str, list[Effect]] = {}
+    for suite, each in effects:
+        suites.setdefault(suite, []).append(each)
+    means = {ALL: geometric([each for _, each in effects])} if effects else {}
+    several = {name: own for name, own in suites.items() if 1 < len(own) < len(effects)}
+    return means | {name: geometric(own) for name, own in several.items()}

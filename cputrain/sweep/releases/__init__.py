@@ -1,0 +1,1 @@
+"""Releases of packages, or commits of this project, side by side: `compare --stack`, `--git`."""

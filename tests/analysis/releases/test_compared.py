@@ -1,0 +1,128 @@
+"""What pairs of two sides say: ratios, verdicts, causes, and when there is no ratio."""
+
+import math
+
+import pytest
+from made_comparison import record, taken, usual
+from msgspec import structs
+
+from cputrain.analysis.releases import mean
+from cputrain.analysis.releases.compared import compare
+from cputrain.record import files
+from cputrain.record.releases import SCHEMA, ReleasesRecord
+
+pytestmark = pytest.mark.tools
+
+
+def only(pairs):
+    (cell,) = compare(record(pairs)).cells
+    return cell
+
+
+def test_a_slower_release_is_told_with_an_interval_that_holds_the_truth():
+    cell = only(usual(1.2))
+    assert cell.verdict.word == "slower" and cell.effect.passes == 3
+    assert cell.effect.low < 1.2 < cell.effect.high < 1.3
+    assert not cell.is_open and cell.step_s[1] > cell.step_s[0]
+
+
+@pytest.mark.parametrize(("ratio", "word"), [(1.0, "same"), (0.8, "faster"), (1.4, "slower")])
+def test_each_verdict_comes_about(ratio, word):
+    assert only(usual(ratio)).verdict.word == word
+
+
+def test_without_an_identical_pair_there_is_a_ratio_and_no_interval():
+    made = compare(record([taken(1.2), taken(1.2, number=2)]))
+    (cell,) = made.cells
+    assert cell.effect.low is None and cell.verdict.word == "not told" and cell.is_open
+    assert made.noises == {"torch": None} and made.means[1][mean.ALL].low is None
+
+
+def test_where_the_step_takes_longer_stands_beside_the_effect():
+    passes = dict(only(usual(1.2)).passes_of_step)
+    assert passes["backward"] == pytest.approx(1 + 0.2 / 0.6, rel=0.05)
+    assert passes["forward"] == pytest.approx(1.0) == passes["optimizer"]
+
+
+def test_what_was_in_force_is_told_where_all_workers_of_a_side_agree():
+    own = {
+        "versions": {"python": "3.11.7", "torch": "2.14.0+cpu", "numpy": "2.4.6"},
+        "readings": {
+            "blas": {"name": "mkl", "path": "/env/b/libmkl-9.so"},
+            "noise": 0.501,
+            "info": "ATen:\n  MKL-DNN v3.12.0 (Git 80af)\n  threads : 2\n",
+        },
+        "evidence": {"kernels": {"sdpa": 0}},
+    }
+    pairs = usual(1.2, own=own)
+    told = {each.what: (each.before, each.after) for each in only(pairs).differences}
+    assert told["version of torch"] == ("2.13.0+cpu", "2.14.0+cpu")
+    assert told["kernels sdpa"] == ("not there", "0")
+    assert told["info MKL-DNN"] == ("not there", "v3.12.0 (Git 80af)")
+    assert told["info threads"] == ("not there", "2")
+    assert told["blas path"] == ("not there", "libmkl-9.so")  # folders always differ
+    pairs[-1] = taken(1.2, number=3)  # one of its workers says what the reference's say
+    assert "version of torch" not in {each.what for each in only(pairs).differences}
+
+
+def test_losses_that_do_not_agree_leave_no_ratio():
+    cell = only(usual(1.2, losses=1.3))
+    assert cell.effect is None and "losses do not agree" in cell.why
+    near = only(usual(1.2, losses=1.0 + 1e-5))
+    assert near.effect is not None and "common steps" in near.losses
+
+
+def test_other_work_is_no_ratio_and_another_way_of_the_same_work_is_one():
+    cell = only(usual(1.2, changes={"seq_len": 128}))
+    assert cell.effect is None and "seq_len is 256 and 128" in cell.why
+    other = only(usual(1.2, changes={"attention_backend": "manual"}))
+    assert other.effect is not None
+    assert "asked runtime attention_backend" in {each.what for each in other.differences}
+
+
+def test_a_worker_that_failed_is_no_number_and_the_reason_stands_there():
+    failed = taken(1.2, number=4)
+    failed = type(failed)(
+        key=failed.key, number=4, sides=(0, 1), status="failed", reason="two: killed by SIGILL"
+    )
+    cell = only([*usual(1.2), failed])
+    assert cell.effect is None and cell.why == "failed: two: killed by SIGILL"
+
+
+def test_the_mean_is_geometric_and_narrower_than_its_parts():
+    pairs = [*usual(1.2), *(taken(0.9, cell="jax", number=n) for n in (1, 2, 3))]
+    made = compare(record(pairs))
+    every = made.means[1][mean.ALL]
+    assert every.cells == 2 and list(made.means[1]) == [mean.ALL]
+    values = [cell.effect.value for cell in made.cells]
+    assert every.value == pytest.approx(math.sqrt(values[0] * values[1]))
+    assert every.low < math.sqrt(1.2 * 0.9) < every.high
+    widths = [cell.effect.half_width for cell in made.cells]
+    assert math.log(every.high / every.low) / 2 < max(widths)
+
+
+def test_packages_that_differ_are_listed_by_side():
+    assert compare(record(usual())).versions == {"one": ("1", "2")}
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path):
+    known = record(usual())
+    files.write(tmp_path / "x.json", known)
+    assert files.read(tmp_path / "x.json", ReleasesRecord, SCHEMA) == known
+    wrong = (
+        (tmp_path / "x.json")
+        .read_text()
+        .replace('"sides": [\n    0,\n    1', '"sides": [\n    0,\n    7')
+    )
+    (tmp_path / "x.json").write_text(wrong)
+    with pytest.raises(files.RecordError, match="there is no side 7"):
+        files.read(tmp_path / "x.json", ReleasesRecord, SCHEMA)
+
+
+def test_a_cell_whose_pairs_were_all_disturbed_has_no_ratio_and_stays_open():
+    pair = taken(1.2)
+    spoilt = [structs.replace(sample, disturbed=True) for sample in pair.worker.samples]
+    disturbed = structs.replace(pair, worker=pair.worker.but(samples=spoilt))
+    cell = only([*usual()[:2], disturbed])
+    assert cell.effect is None and cell.is_open and "others had the CPUs" in cell.why
+    assert cell.dropped == len(pair.worker.pairs)

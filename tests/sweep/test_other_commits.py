@@ -1,0 +1,86 @@
+"""asv on other commits than HEAD: whose code is installed, and where their records go."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from cputrain import environ, paths
+from cputrain.sweep import installed_code, other_commits
+
+pytestmark = pytest.mark.tools
+
+SHOW = f"import os; print(os.environ.get({environ.ROOT!r}))"
+
+
+def git(folder, *words):
+    options = ("-c", "user.name=x", "-c", "user.email=x@y.z", "-c", "commit.gpgsign=false")
+    done = subprocess.run(
+        ["git", "-C", str(folder), *options, *words], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def project(own_root, monkeypatch):
+    """A repository with two commits, and data."""
+    folder = own_root / "project"
+    (folder / "cputrain").mkdir(parents=True)
+    git(own_root, "init", "-q", str(folder))
+    for text in ("one", "two"):
+        (folder / "cputrain" / "code.py").write_text(text)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", text)
+    monkeypatch.setattr(paths, "PROJECT", folder)
+    paths.DATA.mkdir()
+    (paths.DATA / other_commits.TEXT).write_text("{}")
+    return folder
+
+
+def test_head_is_the_working_tree_and_another_commit_is_what_asv_checked_out(project):
+    head, earlier = git(project, "rev-parse", "HEAD"), git(project, "rev-parse", "HEAD~1")
+    assert installed_code.folder(str(project), "/build", head) == str(project)
+    assert installed_code.folder(str(project), "/build", earlier) == "/build"
+    assert installed_code.folder("/nowhere", "/build", earlier) == "/nowhere"
+
+
+def test_processes_of_another_commit_have_a_folder_of_their_own_with_the_same_text(
+    project, monkeypatch
+):
+    monkeypatch.delenv(environ.ROOT)
+    head, earlier = git(project, "rev-parse", "HEAD"), git(project, "rev-parse", "HEAD~1")
+
+    def run(self, executable, args, **words):
+        command = [executable, *args]
+        return subprocess.run(command, capture_output=True, text=True, **words).stdout.strip()
+
+    wrapped = other_commits._wrapped(run, head)
+
+    def root(commit):
+        env = SimpleNamespace(_global_env_vars={"ASV_COMMIT": commit} if commit else {})
+        return wrapped(env, sys.executable, ["-c", SHOW])
+
+    assert root(head) == root(None) == "None"
+    assert root(earlier) == str(other_commits.root(earlier))
+    assert (other_commits.root(earlier) / "data" / other_commits.TEXT).read_text() == "{}"
+    assert other_commits._wrapped(run, None) and root(head) == "None"
+
+
+def test_asv_itself_still_has_what_is_wrapped():
+    from asv.environment import Environment
+
+    before = Environment.run_executable
+    try:
+        other_commits.apart()
+        assert Environment.run_executable.__wrapped__ is before
+        assert "_global_env_vars" in Environment._set_commit_hash.__code__.co_names
+    finally:
+        Environment.run_executable = before
+
+
+def test_what_is_not_committed_is_said_of_head(project):
+    assert other_commits.dirty() is None
+    (project / "cputrain" / "code.py").write_text("three")
+    line = other_commits.dirty()
+    assert "as the working tree has it, with cputrain/code.py" in line and "\n" not in line
