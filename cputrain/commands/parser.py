@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from cputrain.commands import arguments, flags, model_verbs, tune_flags
+from cputrain.commands import arguments, flags, model_verbs, train_flags, tune_flags
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -128,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     flags.offline(claims)
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
+    flags.offline(train_flags.add(verbs))
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")
