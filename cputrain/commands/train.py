@@ -22,7 +22,9 @@ from cputrain.sweep.training.asked import Asked, folder_of, record_of
 from cputrain.sweep.training.verb import Train
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-EVALUATIONS = 20
+EVALUATIONS, LEAST = 20, 10
+WHOLE = ("text", "packed")
+"""Data set and packing of files of one's own."""
 
 
 def main(args: argparse.Namespace) -> int:
@@ -41,6 +43,8 @@ def main(args: argparse.Namespace) -> int:
     plan = _plan(args, known)
     name = args.resume or args.out or _name(args, experiment)
     _check(name)
+    if plan.files and (experiment.training.dataset, experiment.training.packing) != WHOLE:
+        raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
     asked = Asked(name, experiment, plan, args.resume is not None, args.at)
     return driver.drive(Train(asked), without_models(args.offline))
 
@@ -93,10 +97,23 @@ def _plan(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
     base = known.plan if known else TrainingPlan(steps=steps)
     plan = structs.replace(base, steps=steps, resume=None)
     if known is None:
-        plan = structs.replace(plan, validate_every=max(1, steps // EVALUATIONS))
+        plan = structs.replace(plan, validate_every=max(LEAST, steps // EVALUATIONS))
     given = {name: getattr(args, name) for name in ("clip", "validate_every")}
+    if args.data:
+        plan = structs.replace(plan, files=[_file(path) for path in args.data])
     given |= {name: getattr(args, name) for name in ("save_every", "keep_every")}
     return structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
+
+
+def _file(path: Path) -> str:
+    """Absolute. Raises UsageError where there is nothing to read."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise UsageError(f"--data {path}: empty")
+    except OSError as error:
+        raise UsageError(f"--data {path}: {error.strerror}") from error
+    return str(path.resolve())
 
 
 def _name(args: argparse.Namespace, experiment: Experiment) -> str:

@@ -74,5 +74,13 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
         metavar="N",
         help="also keep the checkpoints of all multiples of N",
     )
+    train.add_argument(
+        "--data",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="train on these instead of the corpus: text, JSON lines or Parquet with a field text",
+    )
     model_flags.add(train)
     return train

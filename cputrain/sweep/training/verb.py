@@ -12,6 +12,7 @@ from msgspec import structs
 
 from cputrain import paths
 from cputrain.errors import RunError, UsageError
+from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record import files
 from cputrain.record.answers import Failed, Phase, Ready
@@ -68,6 +69,8 @@ class Train:
         why_not = placement.why_not(experiment, stacks.of(experiment))
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
+        if self.asked.plan.files:  # nothing is to be made of the corpus but its bytes
+            experiment = experiment.but(vocab_size=BYTES + experiment.training.is_masked)
         cell = plan.PlannedCell((0,), experiment, why_not)
         return [plan.Planned("train", "train", suite.Suite, (cell,))]
 

@@ -22,7 +22,7 @@ from cputrain.machine import state as machine_state
 from cputrain.machine.memory import peak_or_reason
 from cputrain.model.counts import counts
 from cputrain.record import requests
-from cputrain.record.answers import Ready
+from cputrain.record.answers import Phase, Ready
 from cputrain.record.part import readings, typed
 from cputrain.record.process import State
 from cputrain.record.requests import JobRequest
@@ -78,6 +78,7 @@ class TrainingJob(Preparation):
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
         self.validation = self.split.validation()
+        self.say(Phase(what=self.split.documents))
         self.go_on()
         self.table = Table(self.folder / PROGRESS, self.step)
         self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)

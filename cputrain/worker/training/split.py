@@ -50,29 +50,32 @@ class Split:
 
     Args:
         experiment: as it is trained, data in memory.
-        prepared: its data.
-        plan: says what is held back.
+        plan: says how much is validated.
+        train, rest: what is trained on, and what is held back.
+        fingerprint: of both, for checkpoints.
+        documents: "950 documents to train on, 50 to validate".
 
     Attributes:
         training: the feed that is trained on, shuffled, epoch after epoch.
-        fingerprint: of the data, for checkpoints.
-        documents: "950 documents to train on, 50 to validate".
 
     Raises:
         DataError: too little data.
     """
 
-    def __init__(self, experiment: Experiment, prepared: Prepared, plan: TrainingPlan) -> None:
-        tokens, seed = prepared.tokens, experiment.training.seed
-        train, rest = split(tokens, plan.validation_share, seed)
-        self.fingerprint = f"{tokens.fingerprint} {tokens.tokenizer} {len(tokens.ids)}"
+    def __init__(
+        self,
+        experiment: Experiment,
+        plan: TrainingPlan,
+        train: Prepared,
+        rest: Prepared,
+        fingerprint: str,
+        documents: str,
+    ) -> None:
+        self.fingerprint, self.documents = fingerprint, documents
         try:
-            self.training = Feed(experiment, replace(prepared, tokens=train))
-            self._rest = Feed(experiment, replace(prepared, tokens=rest))
+            self.training, self._rest = Feed(experiment, train), Feed(experiment, rest)
         except ValueError as error:  # nothing to cut
-            raise DataError(f"{tokens.source}: {error}") from error
-        kept = [int((part.ids == part.end).sum()) for part in (train, rest)]
-        self.documents = f"{kept[0]} documents to train on, {kept[1]} to validate"
+            raise DataError(f"{train.tokens.source}: {error}") from error
         sequences = self._rest.facts()["sequences"]
         whole = -(-sequences // experiment.training.batch_size)
         self._count = min(plan.validation_batches, whole)
