@@ -119,9 +119,13 @@ class Train:
             stacks.of(self.asked.experiment),
             tells=True,
         )
+        if self._signal is not None:  # it came before there was anybody to tell
+            self._process.terminate()
         for line in self._process.lines(request):
             self._take(line, time.monotonic() - began)
-        self._close(self._process.end(), time.monotonic() - began)
+        ended = self._process.end()
+        stopping.install(stopping.end_all)
+        self._close(ended, time.monotonic() - began)
 
     def _at_peak_s(self) -> float | None:
         """Seconds of a step's work, counted once, at the measured peak."""
@@ -190,7 +194,7 @@ class Train:
             self._failure = Failed(status="failed", reason=why)
         self._write()
         if self._signal is not None and (ended is None or not ended.is_done):
-            os.write(2, f"bench.py: {self.stopped()}\n".encode())
+            os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
             raise SystemExit(128 + self._signal)
         if self._failure is not None:
             raise RunError(f"{self._failure.reason}; {self.stopped()}")
@@ -213,7 +217,7 @@ class Train:
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped, and how it goes on."""
         if self._saved is None:
-            return "stopped; nothing was saved yet: the same command starts it again"
+            return "nothing was saved yet: the same command starts it again"
         return (
             f"saved at step {self._saved} of {self.asked.plan.steps}: "
             f"python3 bench.py train --resume {self.asked.name} goes on from there"

@@ -38,8 +38,10 @@ def test_a_run_that_ctrl_c_stops_goes_on_and_ends(trial):
     status, out = finished(trial.start(*words))
     assert status == 0, out
     assert f"going on with mine after step {step}" in out
-    assert f"step {step + 30} of" in out.replace("\u2009", " ").replace(f"{step + 30:,}", "")\
+    assert (
+        f"step {step + 30} of" in out.replace("\u2009", " ").replace(f"{step + 30:,}", "")
         or f"{step + 30} steps of" in out
+    )
     assert "no projection of this training is on record here" in out
     rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
     assert [int(row["step"]) for row in rows] == list(range(1, step + 31))
