@@ -129,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
     flags.offline(train_flags.add(verbs))
+    train_flags.add_export(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

@@ -84,3 +84,18 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
     )
     model_flags.add(train)
     return train
+
+
+def add_export(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Let a parser take the verb `export-model`."""
+    export = verbs.add_parser(
+        "export-model", help="a trained run's model for other programs: transformers' layouts"
+    )
+    export.add_argument("name", metavar="NAME", help="of the run, or a model.safetensors of one")
+    export.add_argument("--to", choices=["hf"], required=True, help="hf: Hugging Face transformers")
+    export.add_argument(
+        "--out",
+        metavar="FOLDER",
+        type=Path,
+        help="for the model (default: hf/ in the run's folder)",
+    )

@@ -124,3 +124,10 @@ def test_a_checkpoint_that_is_not_whole_is_refused_and_the_one_before_offered(ru
         facts.write_text(facts.read_text().replace(SMALL.identity, "0" * 12))
     with pytest.raises(UsageError, match="--resume mine --at 10 goes on from the one before"):
         step_of(run, asked())
+
+
+def test_export_of_a_run_that_is_not_there_or_not_done(run, capsys):
+    assert cli.main(["export-model", "nothing", "--to", "hf"]) == 2
+    assert "run 'nothing' is not there" in capsys.readouterr().err
+    assert cli.main(["export-model", "mine", "--to", "hf"]) == 2
+    assert "run 'mine' is not done" in capsys.readouterr().err

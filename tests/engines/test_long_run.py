@@ -104,6 +104,13 @@ def test_other_optimizers_of_torch_go_on_too(optimizer, batches):
     assert losses(other, its_hand, batches[3:], RATES[3:]) == expected
 
 
+def test_clipping_does_not_hide_the_kernel_of_the_optimizer(batches):
+    experiment = experiment_of("torch", optimizer="lion", optimizer_kernel="default")
+    engine, hand = built(experiment)
+    losses(engine, hand, batches[:1], RATES[:1])
+    assert engine.evidence(batches[0])["optimizer_kernel"] == "default"
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_a_state_of_another_shape_is_refused(name, batches):
     engine, hand = built(experiment_of(name))

@@ -15,6 +15,8 @@ from cputrain.machine import compilers
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import DECODER, Ended, Failed, Kept, Progressed, Ready
+from cputrain.run import recording
+from cputrain.run.session import Session
 from cputrain.run.trained_worker import TrainRequest
 from cputrain.worker.training import checkpoints
 
@@ -210,3 +212,13 @@ def test_checkpoints_are_pruned_and_those_of_the_multiples_stay(own_root):
     assert not list(run.folder.rglob("*.tmp"))
     written = json.loads((run.folder / "checkpoints" / "step-24.json").read_text())
     assert written["identity"] == SMALL.identity and written["next_batch"] == 24
+
+
+def test_the_model_of_a_run_takes_no_room_from_those_of_suites(own_root):
+    session = Session.from_env()
+    for folder, has_room in (("train/mine", True), ("SeqLen/512", False)):
+        path = own_root / "output" / "here" / folder / "model.safetensors"
+        path.parent.mkdir(parents=True)
+        with path.open("wb") as file:
+            file.truncate(recording.MODELS_BYTES)
+        assert recording.has_room(session) == has_room

@@ -63,10 +63,11 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
     there = checkpoints.steps(folder)
     again = f"python3 bench.py train --resume {asked.name}"
     if not asked.goes_on:
-        if known is not None and there:
+        if there:
+            of = "" if known is None else f" of {known.plan.steps}"
             raise UsageError(
-                f"{folder} has a run, saved at step {there[-1]} of {known.plan.steps}: {again} "
-                "goes on with it, --out NAME starts another"
+                f"{folder} has a run, saved at step {there[-1]}{of}: {again} goes on with it, "
+                "--out NAME starts another"
             )
         return None
     if known is None:

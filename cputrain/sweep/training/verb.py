@@ -84,7 +84,7 @@ class Train:
         self._saved = step
         self.plan = structs.replace(self.asked.plan, resume=step)
         worker = recording.opened(self.session, self.asked.experiment)
-        stretches = [] if known is None else known.stretches
+        stretches = [] if known is None or step is None else known.stretches
         started = Stretch(started=worker.started, done=step or 0, last=step or 0)
         self.record = TrainRecord(
             name=self.asked.name, plan=self.plan, worker=worker, stretches=[*stretches, started]

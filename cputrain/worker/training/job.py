@@ -26,12 +26,12 @@ from cputrain.record.answers import Phase, Ready
 from cputrain.record.part import readings, typed
 from cputrain.record.process import State
 from cputrain.record.requests import JobRequest
-from cputrain.record.train import PROGRESS, Checkpoint, Ended, Kept
+from cputrain.record.train import PROGRESS, Ended
 from cputrain.record.work import Counts, Data
 from cputrain.worker import saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import checkpoints, schedule
+from cputrain.worker.training import schedule
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from cputrain.data.feed import Feed
 
 NO_LIMIT = 2**62
+TOO_MUCH = 1e12
+"""No loss of a model that still learns: finite, and more than a record holds soon."""
 
 
 class TrainingJob(Preparation):
@@ -59,9 +61,7 @@ class TrainingJob(Preparation):
         self.plan = request.plan
         self.folder = Path(request.folder)
         self.stopping = False
-        self.step = self.saved_at = self.plan.resume or 0
-        self.validation_loss: float | None = None
-        self.best: tuple[float, int] | None = None
+        self.step = self.plan.resume or 0
 
     def open_feed(self) -> Feed:
         """The documents that are trained on; the others are kept apart."""
@@ -74,16 +74,9 @@ class TrainingJob(Preparation):
         """All of it; answers with what comes of it."""
         self.build()
         del self.initial
-        from cputrain.engines import long_run
-
-        self.hand = long_run.long_run(self.engine, self.plan.clip)
-        self.validation = self.split.validation()
-        self.say(Phase(what=self.split.documents))
-        self.go_on()
-        self.table = Table(self.folder / PROGRESS, self.step)
-        self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
-        self.saved_s = time.monotonic()
-        start, last_loss = self.step, None
+        start = self.step
+        self.begin()
+        last_loss = None
         while self.step < self.plan.steps and not self.stopping:
             last_loss = self.train_step()
             if self.step == start + 1:
@@ -91,30 +84,32 @@ class TrainingJob(Preparation):
             is_last = self.step == self.plan.steps
             if self.step % self.plan.validate_every == 0 or is_last:
                 self.validate()
-            elif self.is_due():
-                self.save()
+            self.saving.save_if_due(self.step)
             self.telling.tell(is_last)
         self.end(last_loss)
 
-    def go_on(self) -> None:
-        """Load the checkpoint that the plan names, or begin."""
-        if self.plan.resume is None:
-            return
-        with self.phase("resume_s", f"loading the checkpoint of step {self.step}"):
-            kept = checkpoints.read(self.folder, self.step, self.experiment.identity)
-            if kept.data != self.split.fingerprint:
-                raise checkpoints.CheckpointError(
-                    f"step {self.step} was trained on other data: {kept.data}, "
-                    f"here are {self.split.fingerprint}"
-                )
-            weights, state = checkpoints.tensors(self.folder, kept)
-            self.engine.load_weights(weights)
-            self.hand.load_state(state)
-            self.feed.go_to(kept.next_batch)
-            self.validation_loss = kept.validation_loss
-            if kept.best_loss is not None and kept.best_step is not None:
-                self.best = kept.best_loss, kept.best_step
-            checkpoints.forget_after(self.folder, self.step)
+    def begin(self) -> None:
+        """Everything before the first step; goes on from the checkpoint that the plan names."""
+        from cputrain.engines import long_run
+        from cputrain.worker.training.saving import Saving
+
+        self.hand = long_run.long_run(self.engine, self.plan.clip)
+        self.validation = self.split.validation()
+        self.say(Phase(what=self.split.documents))
+        self.saving = Saving(
+            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
+            *(self.engine, self.hand, self.keep_rows, self.say),
+        )
+        if self.plan.resume is not None:
+            with self.phase("resume_s", f"loading the checkpoint of step {self.step}"):
+                self.feed.go_to(self.saving.take_up(self.step))
+        self.table = Table(self.folder / PROGRESS, self.step)
+        self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
+
+    def keep_rows(self, is_synced: bool = True) -> None:
+        """Have the rows of all steps so far on disk."""
+        self.telling.put()
+        self.table.flush(is_synced)
 
     def train_step(self) -> float:
         """The next step; its loss.
@@ -130,10 +125,7 @@ class TrainingJob(Preparation):
         loss = float(self.engine.train_step(*batches))
         self.engine.synchronize()
         seconds = time.perf_counter() - start
-        if not math.isfinite(loss):
-            self.telling.put()
-            self.table.flush()
-            raise DidNotTrain(f"the loss of step {number} is {loss}")
+        self.require_finite(loss, f"the loss of step {number}")
         self.step = number
         self.telling.stepped(number, loss, rate, seconds)
         return loss
@@ -159,83 +151,33 @@ class TrainingJob(Preparation):
         )
 
     def validate(self) -> None:
-        """The loss of what is held back; the best so far is saved.
+        """The loss of what is held back.
 
         Raises:
             DidNotTrain: it is not finite.
         """
         lost = [float(self.engine.loss(batch)) for batch in self.validation]
         loss = math.fsum(lost) / len(lost)
-        if not math.isfinite(loss):
-            self.telling.put()
-            self.table.flush()
-            raise DidNotTrain(f"the validation loss after step {self.step} is {loss}")
-        self.validation_loss = loss
+        self.require_finite(loss, f"the validation loss after step {self.step}")
         self.telling.validated(loss)
-        if self.best is None or loss < self.best[0]:
-            self.best = loss, self.step
-            self.save()
-        elif self.is_due():
-            self.save()
+        self.saving.validated(self.step, loss)
 
-    def is_due(self) -> bool:
-        """Whether a checkpoint is to be written after this step."""
-        every = self.plan.save_every
-        late = time.monotonic() - self.saved_s > self.plan.save_s
-        by_time = every is None and late
-        return by_time or any(n and self.step % n == 0 for n in (every, self.plan.keep_every))
-
-    def save(self) -> None:
-        """Write a checkpoint.
-
-        Raises:
-            DidNotTrain: a weight is not finite: nothing is written.
-        """
-        import numpy as np
-
-        if self.saved_at == self.step:
-            return
-        weights = self.engine.weights()
-        for name, array in weights.items():
-            if not np.isfinite(array).all():
-                raise DidNotTrain(f"after step {self.step} {name} has entries that are not finite")
-        self.telling.put()
-        self.table.flush(is_synced=True)
-        best_loss, best_step = self.best or (None, None)
-        whole = checkpoints.write(
-            self.folder,
-            Checkpoint(
-                step=self.step,
-                next_batch=self.step * self.experiment.training.grad_accum,
-                file="",
-                sha256="",
-                size=0,
-                experiment=self.experiment.to_json(),
-                identity=self.experiment.identity,
-                plan=self.plan,
-                data=self.split.fingerprint,
-                validation_loss=self.validation_loss,
-                best_loss=best_loss,
-                best_step=best_step,
-            ),
-            weights,
-            self.hand.state(),
-        )
-        checkpoints.prune(self.folder, self.plan.keep_every)
-        self.saved_at, self.saved_s = self.step, time.monotonic()
-        self.say(Kept(step=self.step, size=whole.size, is_best=best_step == self.step))
+    def require_finite(self, loss: float, what: str) -> None:
+        """Raise DidNotTrain for a loss that is not."""
+        if not abs(loss) < TOO_MUCH:
+            self.keep_rows(is_synced=False)
+            raise DidNotTrain(f"{what} is {loss}")
 
     def end(self, last_loss: float | None) -> None:
         """Save, and say how it ended."""
         self.telling.tell(True)
         if self.step:
-            self.save()
+            self.saving.save(self.step)
         self.table.flush()
         is_done = self.step == self.plan.steps
         if is_done:
             weights = self.engine.weights()
             saved.save(self.folder, self.experiment, weights, NO_LIMIT)
-        best_loss, best_step = self.best or (None, None)
         peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
         self.say(
             Ended(
@@ -243,9 +185,9 @@ class TrainingJob(Preparation):
                 is_done=is_done,
                 training_s=self.table.training_s,
                 loss=last_loss,
-                validation_loss=self.validation_loss,
-                best_loss=best_loss,
-                best_step=best_step,
+                validation_loss=self.saving.validation_loss,
+                best_loss=self.saving.best_loss,
+                best_step=self.saving.best_step,
                 peak_rss_bytes=peak if isinstance(peak, int) else None,
                 model_file=saved.MODEL if is_done else None,
             )

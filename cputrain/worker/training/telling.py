@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 EVERY_S = 1.0
 """Seconds between two answers."""
+MOST_S = 1e9
+"""What an answer can hold: thirty years."""
 
 
 class Telling:
@@ -92,7 +94,7 @@ class Telling:
         if self._since is None or step == self._since[1]:
             return None
         start, first = self._since
-        return (now - start) / (step - first) * (self._steps - step)
+        return min(MOST_S, (now - start) / (step - first) * (self._steps - step))
 
     def put(self) -> None:
         """Put the last step's row into the table: nothing is to be added to it."""
