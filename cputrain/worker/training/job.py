@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from cputrain.data.feed import Feed
 
 NO_LIMIT = 2**62
-TOO_MUCH = 1e12
-"""No loss of a model that still learns: finite, and more than a record holds soon."""
+TOO_MUCH = 1e15
+"""What a record holds: a loss beyond it is finite for some more steps at most."""
 
 
 class TrainingJob(Preparation):
