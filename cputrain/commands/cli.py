@@ -16,7 +16,7 @@ from cputrain.wording import one_line
 UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
 """Errors of folders and files that cannot be what they have to be: the user's to mend."""
 
-MODULES = {"list": "listing"}
+MODULES = {"list": "listing", "export-model": "export_model"}
 """The module of a verb where it has another name."""
 
 

@@ -12,6 +12,7 @@ from cputrain.commands import (
     fleet_flags,
     machine_verbs,
     model_verbs,
+    train_flags,
     tune_flags,
 )
 
@@ -138,6 +139,8 @@ def _parser() -> argparse.ArgumentParser:
     model_verbs.add(verbs)
     flags.offline(tune_flags.add(verbs))
     fleet_flags.add(verbs)
+    flags.offline(train_flags.add(verbs))
+    train_flags.add_export(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

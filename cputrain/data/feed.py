@@ -79,6 +79,10 @@ class Feed:
         self._given += 1
         return self._epochs.batch(self._given - 1)
 
+    def go_to(self, number: int) -> None:
+        """Have micro-batch `number`, counted from 0, come next."""
+        self._given = number
+
     @cached_property
     def first(self) -> Batch:
         """Micro-batch 0, for evaluation; `next` gives it too."""

@@ -48,7 +48,7 @@ def described(
         ExperimentError: no such preset, a file that cannot be read or is no TOML, a field that
             does not exist or is not one of a run, a value or a combination that cannot be.
     """
-    fields = {**({} if file is None else _of_file(file)), **(flags or {})}
+    fields = {**({} if file is None else of_file(file)), **(flags or {})}
     for name, value in fields.items():
         if name not in FIELDS:
             refuse(name, value, f"no such field; there are {', '.join(FIELDS)}")
@@ -61,7 +61,8 @@ def _of_preset(name: str) -> Experiment:
     return PRESETS[name].experiment
 
 
-def _of_file(path: Path) -> dict[str, Any]:
+def of_file(path: Path) -> dict[str, Any]:
+    """The fields in a file of TOML. Raises ExperimentError as `described`."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -137,7 +137,7 @@ Answer = Phase | Failed | Ready | Sampled | Watched | Finished
 DECODER = msgspec.json.Decoder(Answer)
 
 
-def encode(answer: Answer) -> bytes:
+def encode(answer: Part) -> bytes:
     """One line. Raises `files.RecordError` where a number is not finite."""
     return files.encode(answer) + b"\n"
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from cputrain.record import files
 from cputrain.record.part import Count, Part, Parts, Seconds
+from cputrain.record.plan import TrainingPlan
 from cputrain.record.process import Placement
 
 
@@ -20,12 +21,14 @@ class WorkerRequest(Part, frozen=True, kw_only=True):
         offline: download nothing.
         model_cap_bytes: a larger model is not kept.
         start: a saved model to start from.
+        plan: of a run of many steps.
     """
 
     folder: str
     offline: bool
     model_cap_bytes: Count
     start: str | None = None
+    plan: TrainingPlan | None = None
 
 
 class JobRequest(WorkerRequest, frozen=True, kw_only=True):

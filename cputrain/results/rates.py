@@ -44,7 +44,7 @@ def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
 
     None where a peak with as many threads is missing.
     """
-    return _at_peak_s(worker.work.flops_by_type, busy_cpus(worker), peaks)
+    return at_peak_s(worker.work.flops_by_type, busy_cpus(worker), peaks)
 
 
 def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
@@ -56,7 +56,7 @@ def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
         with contextlib.suppress(ValueError):
             kept = Experiment.from_json(worker.experiment).but(activation_checkpointing=False)
             by_type = flops.flops_per_step(kept).by_type
-    best = _at_peak_s(by_type, busy_cpus(worker), peaks)
+    best = at_peak_s(by_type, busy_cpus(worker), peaks)
     # Of a masked objective all tokens are the model's work, though few are targets.
     if best is None or training.get("packing") != "padded" or worker.data is None:
         return best
@@ -64,7 +64,14 @@ def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
     return best * (1.0 if share is None else share)
 
 
-def _at_peak_s(by_type: Mapping[str, int], threads: str, peaks: Peaks) -> float | None:
+def at_peak_s(by_type: Mapping[str, int], threads: str, peaks: Peaks) -> float | None:
+    """Seconds that matrix products take at the measured peaks.
+
+    Args:
+        by_type: FLOPs by type of number.
+        threads: key of the peaks.
+        peaks: where one is missing, the answer is None.
+    """
     total = 0.0
     for kind, work in by_type.items():
         peak = peaks.get(kind, {}).get(threads)

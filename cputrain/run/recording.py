@@ -19,6 +19,7 @@ from cputrain.record.cell import SCHEMA, CellKey, CellRecord
 from cputrain.record.events import WorkerEnded
 from cputrain.record.process import Turn
 from cputrain.record.requests import WorkerRequest
+from cputrain.record.train import FOLDER as RUNS
 from cputrain.record.worker import WorkerRecord, step_s
 from cputrain.run import stacks
 from cputrain.run.session import Session
@@ -37,9 +38,13 @@ FILE = "run.json"
 
 
 def has_room(session: Session) -> bool:
-    """Whether models of this machine may still be saved; one file under two names counts once."""
+    """Whether models of this machine may still be saved; one file under two names counts once.
+
+    Those of real runs, which somebody asked for by name, are not counted.
+    """
     folder = paths.output_folder(session.machine, "full")
-    models = (path.stat() for path in folder.rglob(saved.MODEL))
+    found = (path.relative_to(folder) for path in folder.rglob(saved.MODEL))
+    models = ((folder / path).stat() for path in found if RUNS not in path.parts)
     return sum({model.st_ino: model.st_size for model in models}.values()) < MODELS_BYTES
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,13 +39,16 @@ class RequestProcess:
         module: what it runs.
         env: variables of the session.
         stack: name of the environment (see `run.stacks`).
+        tells: whether it prints lines that `lines` gives.
     """
 
-    def __init__(self, python: Path, module: str, env: Mapping[str, str], stack: str) -> None:
+    def __init__(
+        self, python: Path, module: str, env: Mapping[str, str], stack: str, tells: bool = False
+    ) -> None:
         self._process = subprocess.Popen(
             [str(python), "-P", "-m", module],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if tells else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={**os.environ, **env, "PYTHONPATH": str(paths.PROJECT), environ.STACK: stack},
             start_new_session=True,
@@ -56,6 +60,25 @@ class RequestProcess:
         _, stderr = self._process.communicate(files.encode(request))
         last_line = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
         return ProcessEnd(self._process.returncode, last_line)
+
+    def lines(self, request: Part) -> Iterator[bytes]:
+        """Hand it the request; the lines that it prints, as they come, up to its end."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(files.encode(request))
+        process.stdin.close()
+        yield from process.stdout
+
+    def end(self) -> ProcessEnd:
+        """Wait for its end, once it has closed what it prints on."""
+        assert self._process.stderr is not None
+        stderr = self._process.stderr.read()
+        last_line = (stderr.decode(errors="replace").strip() or "no output").split("\n")[-1]
+        return ProcessEnd(self._process.wait(), last_line)
+
+    def terminate(self) -> None:
+        """Ask it to end, if it lives."""
+        self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Send SIGKILL, if it lives."""

@@ -7,10 +7,11 @@ import os
 import traceback
 
 from cputrain.record import answers
-from cputrain.record.answers import Answer, Failed
+from cputrain.record.answers import Failed
+from cputrain.record.part import Part
 
 
-def answer(descriptor: int, message: Answer) -> None:
+def answer(descriptor: int, message: Part) -> None:
     """Write one line; those of several processes on one pipe do not mix.
 
     Raises:

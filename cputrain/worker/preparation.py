@@ -16,8 +16,8 @@ from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
 from cputrain.machine import state as machine_state
 from cputrain.model.counts import counts
-from cputrain.record.answers import Answer, Phase, Ready
-from cputrain.record.part import readings, typed
+from cputrain.record.answers import Phase, Ready
+from cputrain.record.part import Part, readings, typed
 from cputrain.record.process import State
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest
@@ -56,7 +56,7 @@ class Preparation:
         self.first_loss: float | None = None
         self.warm_step_s: float | None = None
 
-    def say(self, message: Answer) -> None:
+    def say(self, message: Part) -> None:
         """Answer with one line of JSON."""
         answer(self.descriptor, message)
 

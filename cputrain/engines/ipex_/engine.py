@@ -47,7 +47,7 @@ class IpexEngine(TorchEngine):
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         packing.require(experiment)
         super().__init__(experiment, weights)
-        packing.optimize(self._model, self._optimizer, experiment)
+        packing.optimize(self._model, self.optimizer, experiment)
         self._packed = packing.packed(self._model)
         named = dict(self._model.named_parameters())
         if any(named[name] is not parameter for name, parameter in self._parameters.items()):

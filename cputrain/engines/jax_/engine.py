@@ -41,14 +41,22 @@ class JaxEngine:
         self._experiment = experiment
         self._numbers = jnp.bfloat16 if experiment.training.precision == "bf16" else jnp.float32
         self._excused = excused(experiment, weights)
-        self._steps = Steps(experiment)
         self._weights: Parameters = {}
         self.load_weights(weights)
-        # From zeros of NumPy's: JAX would compile a program for each shape.
-        empty = jax.eval_shape(self._steps.optimizer.init, self._weights)
-        self._state = jax.tree.map(_zeros, empty)
+        self._begin(Steps(experiment))
         self._sum: Parameters | None = None
-        self._drawn = 0
+        self.drawn = 0
+
+    def _begin(self, steps: Steps) -> None:
+        self._steps = steps
+        # From zeros of NumPy's: JAX would compile a program for each shape.
+        empty = jax.eval_shape(steps.optimizer.init, self._weights)
+        self.state = jax.tree.map(_zeros, empty)
+
+    def steer(self, clip: float | None) -> None:
+        """Begin with another optimizer: see `optimizers.steered`. Comes before the first step."""
+        training = self._experiment.training
+        self._begin(Steps(self._experiment, optimizers.steered(training, clip)))
 
     @property
     def compiled(self) -> dict[str, jax.stages.Compiled]:
@@ -60,16 +68,16 @@ class JaxEngine:
         if self._sum is not None:
             raise EngineError("a whole step with gradients left over: update comes before")
         arrays = self.stacked(batches)
-        self._weights, self._state, loss = self._steps.run(
-            "step", self._weights, self._state, *arrays
+        self._weights, self.state, loss = self._steps.run(
+            "step", self._weights, self.state, *arrays
         )
-        self._drawn += len(batches)
+        self.drawn += len(batches)
         return float(loss)
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up in one place."""
         self._sum, loss = self._accumulated(batch, share, self._sum)
-        self._drawn += 1
+        self.drawn += 1
         return float(loss)
 
     def update(self) -> None:
@@ -80,18 +88,16 @@ class JaxEngine:
         """
         if self._sum is None:
             raise EngineError("update without gradients: accumulate some before")
-        self._weights, self._state = self._steps.run(
-            "update", self._weights, self._state, self._sum
-        )
+        self._weights, self.state = self._steps.run("update", self._weights, self.state, self._sum)
         self._sum = None
 
     def synchronize(self) -> None:
         """Wait for weights, state and sums."""
-        jax.block_until_ready((self._weights, self._state, self._sum))
+        jax.block_until_ready((self._weights, self.state, self._sum))
 
     def loss(self, batch: Batch) -> float:
         """The loss without dropout."""
-        if self._experiment.model.dropout:
+        if self._experiment.model.dropout or self._steps.is_steered:
             return float(self._steps.run("loss", self._weights, *self._arrays(batch)))
         return float(self._looked(batch)[1])
 
@@ -108,11 +114,12 @@ class JaxEngine:
         """
         share = optimizers.first_moment_share(self._experiment.training)
         by_step = "step" in self.compiled and "accumulate" not in self.compiled
+        by_step = by_step and not self._steps.is_steered  # it may have scaled them
         if share is None or not by_step or self._experiment.model.dropout:
             return *self._accumulated(batch, 1.0, None), 1.0
         batches = [batch] * self._experiment.training.grad_accum
         copies = {name: _placed(np.array(x)) for name, x in self._weights.items()}
-        zeros = jax.tree.map(_zeros, self._state)
+        zeros = jax.tree.map(_zeros, self.state)
         _, state, loss = self._steps.run("step", copies, zeros, *self.stacked(batches))
         return optimizers.first_moment(state), loss, share
 
@@ -139,11 +146,11 @@ class JaxEngine:
     @property
     def steps_done(self) -> int:
         """The least of optax's counters."""
-        return min(int(count) for count in optimizers.counters(self._state))
+        return min(int(count) for count in optimizers.counters(self.state))
 
     def state_bytes(self) -> int:
         """Bytes of the optimizer's state."""
-        return optimizers.state_bytes(self._state)
+        return optimizers.state_bytes(self.state)
 
     def excused(self) -> dict[str, str]:
         """Weights that bf16 lets stand still, with the reason."""
@@ -169,7 +176,7 @@ class JaxEngine:
         """
         if not self.compiled.keys() & {"step", "accumulate"}:
             many = self._experiment.training.grad_accum
-            self._steps.compile("step", self._weights, self._state, *self.stacked([batch] * many))
+            self._steps.compile("step", self._weights, self.state, *self.stacked([batch] * many))
         name = "step" if "step" in self.compiled else "accumulate"
         return evidence.look(self.compiled[name])
 
@@ -187,7 +194,7 @@ class JaxEngine:
         """
         check(self._experiment, batch)
         ids, targets = (x.astype(np.int32) for x in (batch.inputs, batch.targets))
-        return ids, targets, np.uint32(self._drawn)
+        return ids, targets, np.uint32(self.drawn)
 
 
 def _placed(array: np.ndarray) -> Array:

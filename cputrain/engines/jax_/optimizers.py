@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +37,39 @@ def make(training: Training) -> Any:
             return optax.lion(rate, training.beta1, training.beta2, weight_decay=decay)
         case _:
             return optax.chain(optax.add_decayed_weights(decay), optax.sgd(rate))
+
+
+class Rate(NamedTuple):
+    """The state of `by_rate`: what updates are multiplied by."""
+
+    rate: Array
+
+
+def by_rate() -> Any:
+    """The last part of an optimizer whose learning rate is in its state."""
+
+    def start(_: Parameters) -> Rate:
+        return Rate(jnp.zeros(()))
+
+    def update(updates: Parameters, state: Rate, _: Parameters | None = None) -> Any:
+        return jax.tree.map(lambda x: -state.rate * x, updates), state
+
+    return optax.GradientTransformation(start, update)
+
+
+def steered(training: Training, clip: float | None) -> Any:
+    """As `make`, with a rate that `with_rate` sets, on gradients held to a norm."""
+    parts = [] if clip is None else [optax.clip_by_global_norm(clip)]
+    if training.optimizer == "adamw":
+        parts.append(optax.scale_by_adam(training.beta1, training.beta2, training.eps))
+    elif training.optimizer == "lion":
+        parts.append(optax.scale_by_lion(training.beta1, training.beta2))
+    return optax.chain(*parts, optax.add_decayed_weights(training.weight_decay), by_rate())
+
+
+def with_rate(state: State, rate: float) -> State:
+    """The state of a steered optimizer with another learning rate."""
+    return (*state[:-1], Rate(jnp.asarray(rate, jnp.float32)))
 
 
 def step(

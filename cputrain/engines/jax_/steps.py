@@ -24,15 +24,17 @@ class Steps:
 
     Attributes:
         options: XLA's settings.
+        is_steered: the learning rate is in the optimizer's state; see `optimizers.steered`.
         compiled: by name: step, accumulate, update, loss.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, optimizer: Any = None) -> None:
         self._gpt = Gpt(experiment)
         self.options = options(experiment)
         self._seed = experiment.training.seed
         self._drops = experiment.model.dropout > 0
-        self.optimizer = optimizers.make(experiment.training)
+        self.is_steered = optimizer is not None
+        self.optimizer = optimizer or optimizers.make(experiment.training)
         self.compiled: dict[str, jax.stages.Compiled] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
 

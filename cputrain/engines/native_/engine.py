@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from cputrain.engines.native_ import about, library_build
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
 from cputrain.engines.native_.products import Given
 from cputrain.engines.pass_clock import BACKWARD, FORWARD, OPTIMIZER
+from cputrain.engines.rates import rate_at
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 
@@ -37,6 +40,7 @@ class NativeEngine(Accumulating):
     Attributes:
         library: the C library's functions.
         model: the address of its model.
+        rate_at, before_update: the learning rate by an update's number; what runs before it.
 
     Raises:
         EngineError: the library cannot be built or loaded, lacks the activation, or there is no
@@ -46,7 +50,9 @@ class NativeEngine(Accumulating):
     name = "native"
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
-        self._experiment, self._training = experiment, experiment.training
+        self._experiment = experiment
+        self.rate_at: Callable[[int], float] = partial(rate_at, experiment.training)
+        self.before_update: Callable[[], object] = lambda: None
         self.library = Functions(str(library_build.library(experiment)))
         about.require_stack(self.library)
         self._given = Given.of(experiment)
@@ -63,15 +69,13 @@ class NativeEngine(Accumulating):
         if not self.model:
             raise EngineError("the native engine: can't allocate memory for the model")
         self._free = weakref.finalize(self, self.library.free, self.model)
-        self._flat = {name: self._array(name) for name in ("weights", "gradients")}
-        self._pending = False
+        self._flat, self._pending = {n: self.flat(n) for n in ("weights", "gradients")}, False
         self.load_weights(weights)
 
-    def _array(self, name: str) -> ndarray:
+    def flat(self, name: str) -> ndarray:
         """One of the flat arrays, as the library holds it."""
-        address = getattr(self.library, name)(self.model)
         numbers = ctypes.c_float * self.library.size(self.model)
-        return np.ctypeslib.as_array(numbers.from_address(address))
+        return np.ctypeslib.as_array(numbers.from_address(getattr(self.library, name)(self.model)))
 
     def _tensors(self, name: str) -> dict[str, ndarray]:
         """Views of a flat array by tensor."""
@@ -120,10 +124,9 @@ class NativeEngine(Accumulating):
         """AdamW on the sum, at the learning rate that grows linearly over the warm-up steps."""
         if not self._pending:
             raise EngineError("update without gradients: accumulate some before")
-        warm_up, rate = self._training.lr_warmup_steps, self._training.learning_rate
         self.pass_clock.start()
-        share = min(1.0, (self.steps_done + 1) / warm_up) if warm_up else 1.0
-        self.library.update(self.model, rate * share)
+        self.before_update()
+        self.library.update(self.model, self.rate_at(self.steps_done + 1))
         self._pending = False
         self.pass_clock.end(OPTIMIZER)
 

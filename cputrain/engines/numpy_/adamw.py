@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy import ndarray
 
+from cputrain.engines.rates import rate_at
 from cputrain.experiment.parts import Training
 
 BLOCK = 32768
@@ -21,6 +23,8 @@ class AdamW:
 
     Attributes:
         steps: updates so far.
+        given_rate: a learning rate in place of the experiment's.
+        before: takes each gradient before it is used.
     """
 
     def __init__(self, parameters: ndarray, training: Training) -> None:
@@ -30,6 +34,8 @@ class AdamW:
         self._scratch = np.empty(min(BLOCK, parameters.size), parameters.dtype)
         self._training = training
         self.steps = 0
+        self.given_rate: float | None = None
+        self.before: Callable[[ndarray], None] | None = None
 
     @property
     def state_bytes(self) -> int:
@@ -39,13 +45,18 @@ class AdamW:
     @property
     def rate(self) -> float:
         """The learning rate of the last step; it grows linearly over the warm-up steps."""
-        warm_up = self._training.lr_warmup_steps
-        share = min(1.0, self.steps / warm_up) if warm_up else 1.0
-        return self._training.learning_rate * share
+        return rate_at(self._training, self.steps) if self.given_rate is None else self.given_rate
+
+    @property
+    def moments(self) -> tuple[ndarray, ndarray]:
+        """The first and the second, as they are kept."""
+        return self._first, self._second
 
     def step(self, gradient: ndarray) -> None:
-        """One update; overwrites nothing but the parameters and moments."""
+        """One update; overwrites nothing but the parameters and moments, unless `before` does."""
         t = self._training
+        if self.before is not None:
+            self.before(gradient)
         self.steps += 1
         # As m / (1 - beta1^n) / (sqrt(v / (1 - beta2^n)) + eps), with the factors gathered.
         root = math.sqrt((1 - t.beta2**self.steps) / (1 - t.beta2))

@@ -39,7 +39,7 @@ class NumpyEngine(Accumulating):
         self._multiply = products.of(experiment, dtype)
         self._gpt = NumpyGpt(experiment, dtype, self._multiply)
         self.load_weights(weights)
-        self._optimizer = AdamW(self._gpt.flat_weights, experiment.training)
+        self.optimizer = AdamW(self._gpt.flat_weights, experiment.training)
         self._sum: ndarray | None = None
 
     def accumulate(self, batch: Batch, share: float) -> float:
@@ -69,7 +69,7 @@ class NumpyEngine(Accumulating):
         if self._sum is None:
             raise EngineError("update without gradients: accumulate some before")
         self.pass_clock.start()
-        self._optimizer.step(self._sum)
+        self.optimizer.step(self._sum)
         self._sum = None
         self.pass_clock.end(OPTIMIZER)
 
@@ -96,11 +96,11 @@ class NumpyEngine(Accumulating):
     @property
     def steps_done(self) -> int:
         """Updates that AdamW counted."""
-        return self._optimizer.steps
+        return self.optimizer.steps
 
     def state_bytes(self) -> int:
         """AdamW's two moments."""
-        return self._optimizer.state_bytes
+        return self.optimizer.state_bytes
 
     def excused(self) -> dict[str, str]:
         """None: every weight moves."""

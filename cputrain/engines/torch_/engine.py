@@ -50,11 +50,11 @@ class TorchEngine(Accumulating):
         self._experiment = experiment
         self._model: Any = assemble(experiment, weights)
         self._parameters = dict(self._model.named_parameters())
-        self._trained = {name: self._parameters[name] for name in trained(experiment)}
-        self._excused = excused(experiment, {n: weights[n] for n in self._trained})
+        self.trained = {name: self._parameters[name] for name in trained(experiment)}
+        self._excused = excused(experiment, {n: weights[n] for n in self.trained})
         self._passes = Passes(experiment, self._model, self.pass_clock)
-        self._optimizer = (
-            optimizers.make(experiment, self._trained.values()) if self._passes.trains else None
+        self.optimizer = (
+            optimizers.make(experiment, self.trained.values()) if self._passes.trains else None
         )
         self._updates = self._passed = 0
 
@@ -70,15 +70,15 @@ class TorchEngine(Accumulating):
         Raises:
             EngineError: nothing was accumulated.
         """
-        if self._optimizer is None:
+        if self.optimizer is None:
             return
-        if all(parameter.grad is None for parameter in self._trained.values()):
+        if all(parameter.grad is None for parameter in self.trained.values()):
             raise EngineError("update without gradients: accumulate some before")
         self.pass_clock.start()
         self._updates += 1
-        optimizers.set_rate(self._optimizer, self._experiment.training, self._updates)
-        self._optimizer.step()
-        self._optimizer.zero_grad()
+        optimizers.set_rate(self.optimizer, self._experiment.training, self._updates)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
         self.pass_clock.end(OPTIMIZER)
 
     def synchronize(self) -> None:
@@ -95,7 +95,7 @@ class TorchEngine(Accumulating):
             self._passes.backward(self._passes.forward(batch, eagerly))
             return {
                 name: precision.to_numpy(parameter.grad)
-                for name, parameter in self._trained.items()
+                for name, parameter in self.trained.items()
                 if parameter.grad is not None
             }
 
@@ -119,11 +119,11 @@ class TorchEngine(Accumulating):
     @property
     def steps_done(self) -> int:
         """The least of the counters of the trained tensors; forward counts its passes."""
-        return self._passed if self._optimizer is None else optimizers.steps_done(self._optimizer)
+        return self._passed if self.optimizer is None else optimizers.steps_done(self.optimizer)
 
     def state_bytes(self) -> int:
         """Bytes of the optimizer's state; 0 before its first step."""
-        return 0 if self._optimizer is None else optimizers.state_bytes(self._optimizer)
+        return 0 if self.optimizer is None else optimizers.state_bytes(self.optimizer)
 
     def excused(self) -> dict[str, str]:
         """Trained weights that bf16 lets stand still, with the reason."""
@@ -152,8 +152,8 @@ class TorchEngine(Accumulating):
                 self._passes.step(batch)
             self._forget_gradients()
             with profiled() as update:
-                if self._optimizer is not None:
-                    optimizers.step_one_tensor(self._optimizer)
+                if self.optimizer is not None:
+                    optimizers.step_one_tensor(self.optimizer)
             arrays = (batch.inputs, batch.relations)
             # One sequence tells as well as a batch how far a pass is from fp32's.
             inputs = [torch.from_numpy(x[:1]) for x in arrays if x is not None]
@@ -181,17 +181,17 @@ class TorchEngine(Accumulating):
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
         """Puts gradients and random numbers back afterwards; inside there are no gradients yet."""
-        kept = {name: parameter.grad for name, parameter in self._trained.items()}
+        kept = {name: parameter.grad for name, parameter in self.trained.items()}
         self._forget_gradients()
         with keep_random():
             try:
                 yield
             finally:
                 for name, gradient in kept.items():
-                    self._trained[name].grad = gradient
+                    self.trained[name].grad = gradient
 
     def _forget_gradients(self) -> None:
-        for parameter in self._trained.values():
+        for parameter in self.trained.values():
             parameter.grad = None
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import SGD, Adafactor, AdamW, Optimizer
 
+from cputrain.engines.rates import rate_at
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import Training
 
@@ -96,14 +97,6 @@ def _count(optimizer: Optimizer, *_: object) -> None:
 
 def _parameters(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-
-def rate_at(training: Training, step: int) -> float:
-    """The learning rate of update `step`, counted from 1: linear growth, then constant.
-
-    With lr_warmup_steps = n, update 1 has 1/n of the learning rate and update n all of it.
-    """
-    return training.learning_rate * min(1.0, step / max(1, training.lr_warmup_steps))
 
 
 def set_rate(optimizer: Optimizer, training: Training, step: int) -> None:

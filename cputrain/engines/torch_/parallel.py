@@ -71,7 +71,7 @@ class ParallelEngine(TorchEngine):
 
     def payload_bytes(self) -> int:
         """Bytes of the gradients that each step averages."""
-        return sum(p.numel() * p.element_size() for p in self._trained.values())
+        return sum(p.numel() * p.element_size() for p in self.trained.values())
 
     def averaging(self, batch: Batch) -> tuple[float, float]:
         """How far a step's gradients are from the mean of the ranks' own, and these from it.
@@ -102,7 +102,7 @@ class ParallelEngine(TorchEngine):
 
     def _taken(self) -> dict[str, Tensor]:
         """The gradients added up so far, which the parameters give up."""
-        gradients = {n: p.grad for n, p in self._trained.items() if p.grad is not None}
+        gradients = {n: p.grad for n, p in self.trained.items() if p.grad is not None}
         self._forget_gradients()
         return gradients
 

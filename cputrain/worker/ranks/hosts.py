@@ -31,7 +31,8 @@ from cputrain.experiment import Experiment, ExperimentError
 from cputrain.machine import mask, parent
 from cputrain.machine.topology import TopologyError, read_topology
 from cputrain.record import files
-from cputrain.record.answers import Answer, Finished, Phase, Ready, Report, Sampled
+from cputrain.record.answers import Finished, Phase, Ready, Report, Sampled
+from cputrain.record.part import Part
 from cputrain.record.process import Place, Placement
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.worker.ranks.places import label, where
@@ -97,12 +98,12 @@ def lead(request: JobRequest, out: Path) -> None:
     """Rank 0: train, say on standard error what goes on, write the report."""
     from cputrain.worker.ranks.leader import Leader
 
-    answers: list[Answer] = []
+    answers: list[Part] = []
 
     class Reporter(Leader):
         places: list[Place]
 
-        def say(self, message: Answer) -> None:
+        def say(self, message: Part) -> None:
             if isinstance(message, Phase):
                 print(message.what, file=sys.stderr, flush=True)
             else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
-from cputrain.record.answers import Answer
+from cputrain.record.part import Part
 from cputrain.record.process import Placement
 from cputrain.record.requests import JobRequest
 from cputrain.worker.job import Job
@@ -82,7 +82,7 @@ class Follower(Member):
         self.group = group
         self.take_share(self.placement)
 
-    def say(self, message: Answer) -> None:
+    def say(self, message: Part) -> None:
         """Nothing: rank 0 answers for all."""
 
     def serve(self) -> None:

@@ -96,7 +96,7 @@ def test_the_rate_grows_over_the_warm_up(small, batch_of):
             if step == 0:
                 moves.append(np.abs(engine.weights()["wpe"] - before).max())
             rate = small.training.learning_rate * min(1.0, (step + 1) / warm_up if warm_up else 1)
-            assert engine._optimizer.rate == pytest.approx(rate)
+            assert engine.optimizer.rate == pytest.approx(rate)
     assert moves[0] / moves[1] == pytest.approx(4, rel=0.01)
 
 

@@ -48,7 +48,7 @@ def test_a_commit_beside_the_working_tree(trial):
         (("--stack", "here"), "beside what"),
         (("--stack", "here", "--stack", "numppy==1"), "did you mean numpy"),
         (("--stack", "here", "--stack", "numpy==1", "--git", "A", "B"), "do not go together"),
-        ((), "compare what"),
+        ((), "compare needs two machines"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_status_2(trial, words, named):

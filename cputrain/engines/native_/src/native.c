@@ -1,4 +1,5 @@
 /* What the library offers to Python (cputrain.engines.native_.binding). */
+#include "clip.h"
 #include "gpt.h"
 #include "memory.h"
 
@@ -59,6 +60,29 @@ double native_forward(struct gpt *g, const int64_t *ids, const int64_t *targets,
 void native_backward(struct gpt *g, const int64_t *ids, int add)
 {
     gpt_backward(g, ids, add);
+}
+
+/* AdamW's moments, as many floats as weights. */
+float *native_first(const struct gpt *g)
+{
+    return g->first;
+}
+
+float *native_second(const struct gpt *g)
+{
+    return g->second;
+}
+
+/* Go on as after so many updates. */
+void native_set_steps(struct gpt *g, long steps)
+{
+    g->steps = steps;
+}
+
+/* The norm of the gradients, which are scaled down to `most` where it is more. */
+double native_clip(struct gpt *g, double most)
+{
+    return clip(g->n_weights, g->flat_gradients, most);
 }
 
 void native_update(struct gpt *g, double rate)

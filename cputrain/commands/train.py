@@ -1,0 +1,128 @@
+"""The `train` verb: the real run, and going on with it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from msgspec import structs
+
+from cputrain.commands import model_flags
+from cputrain.commands.sessions import without_models
+from cputrain.engines import specs
+from cputrain.errors import UsageError
+from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment.described import FIELDS, of_file
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.train import TrainRecord
+from cputrain.run.session import Session
+from cputrain.sweep import driver
+from cputrain.sweep.training.asked import Asked, folder_of, record_of
+from cputrain.sweep.training.verb import Train
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+EVALUATIONS, LEAST = 20, 10
+WHOLE = ("text", "packed")
+"""Data set and packing of files of one's own."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Train, and print.
+
+    Raises:
+        UsageError: a model or a run that cannot be.
+    """
+    if args.at is not None and args.resume is None:
+        raise UsageError("--at: only with --resume")
+    known = _known(args)
+    if known is not None and not _describes(args):
+        experiment = Experiment.from_json(known.worker.experiment)
+    else:
+        experiment = _experiment(args)
+    plan = _plan(args, known)
+    name = args.resume or args.out or _name(args, experiment)
+    _check(name)
+    if plan.files and (experiment.training.dataset, experiment.training.packing) != WHOLE:
+        raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
+    asked = Asked(name, experiment, plan, args.resume is not None, args.at)
+    return driver.drive(Train(asked), without_models(args.offline))
+
+
+def _describes(args: argparse.Namespace) -> bool:
+    """Whether the command line describes a model."""
+    given = (args.preset, args.model, args.settings, args.lr, args.warmup_steps)
+    return any(value is not None for value in (*given, *(getattr(args, n) for n in FIELDS)))
+
+
+def _known(args: argparse.Namespace) -> TrainRecord | None:
+    """The record of a run that is gone on with by its name."""
+    if not args.resume:
+        return None
+    _check(args.resume)
+    folder = folder_of(Session.from_env().machine, args.resume)
+    record = record_of(folder)
+    if record is None:
+        raise UsageError(f"no run {args.resume!r} to go on with in {folder.parent}")
+    return record
+
+
+def _experiment(args: argparse.Namespace) -> Experiment:
+    """What is trained: as described, settled, with all of its data in memory."""
+    described = model_flags.experiment(args)
+    try:
+        if args.settings is not None:
+            fields = of_file(args.settings)
+            told = {n: v for n, v in fields.items() if getattr(args, n, None) is None}
+            described = described.but(**told)
+        if args.lr is not None:
+            described = described.but(learning_rate=args.lr)
+        if args.warmup_steps is not None:
+            described = described.but(lr_warmup_steps=args.warmup_steps)
+        if described.training.objective == "forward":
+            raise UsageError("objective = 'forward' trains nothing")
+        if described.system.processes is not None:
+            raise UsageError("processes: train runs in one process; leave it out")
+        memory = {"loader": "memory", "loader_workers": 0, "micro_batches": None}
+        return specs.settle(described.but(**memory))
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+
+
+def _plan(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
+    """The plan: as the flags say, and for the rest as the run on record has it."""
+    steps = args.steps or (known.plan.steps if known else None)
+    if steps is None:
+        raise UsageError("--steps N is needed: of the whole run")
+    base = known.plan if known else TrainingPlan(steps=steps)
+    plan = structs.replace(base, steps=steps, resume=None)
+    if known is None:
+        plan = structs.replace(plan, validate_every=max(LEAST, steps // EVALUATIONS))
+    given = {name: getattr(args, name) for name in ("clip", "validate_every")}
+    if args.data:
+        plan = structs.replace(plan, files=[_file(path) for path in args.data])
+    given |= {name: getattr(args, name) for name in ("save_every", "keep_every")}
+    return structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
+
+
+def _file(path: Path) -> str:
+    """Absolute. Raises UsageError where there is nothing to read."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise UsageError(f"--data {path}: empty")
+    except OSError as error:
+        raise UsageError(f"--data {path}: {error.strerror}") from error
+    return str(path.resolve())
+
+
+def _name(args: argparse.Namespace, experiment: Experiment) -> str:
+    """Of the preset, of the file, or of the model."""
+    if args.preset:
+        return str(args.preset)
+    return Path(args.model).stem if args.model else experiment.identity
+
+
+def _check(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name of a run: letters, digits and . _ + - are")

@@ -1,0 +1,101 @@
+"""Flags of the verb `train`. Standard library only."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from cputrain.commands import arguments, model_flags
+
+USAGE = "bench.py train --steps N [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
+DESCRIPTION = """\
+Train a model for real: learning-rate warm-up and cosine decay, validation on documents that are
+never trained on, checkpoints, progress. Ctrl-C saves and ends; --resume goes on, with the losses
+that a run which was never stopped would have had. All of it lies in output/<machine>/train/NAME/.
+"""
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    """Let a parser take the verb; the parser of its flags."""
+    train = verbs.add_parser(
+        "train",
+        help="the run itself: train, save, go on after a stop",
+        usage=USAGE,
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    train.add_argument(
+        "--steps", type=arguments.steps, metavar="N", help="of the whole run (needed to begin)"
+    )
+    train.add_argument("--out", metavar="NAME", help="of the run (default: preset, file or model)")
+    train.add_argument(
+        "--settings", metavar="FILE.toml", type=Path, help="what tune recommended, after --model"
+    )
+    train.add_argument(
+        "--resume",
+        metavar="NAME",
+        nargs="?",
+        const="",
+        help="go on with this run, or with the same command's",
+    )
+    train.add_argument(
+        "--at",
+        type=arguments.steps,
+        metavar="STEP",
+        help="with --resume: from this checkpoint (default: the latest)",
+    )
+    train.add_argument(
+        "--lr", type=arguments.positive, metavar="RATE", help="largest learning rate"
+    )
+    train.add_argument(
+        "--warmup-steps",
+        type=arguments.steps,
+        metavar="N",
+        help="steps of linear growth before the decay to a tenth (default: the model's)",
+    )
+    train.add_argument(
+        "--clip", type=arguments.positive, metavar="NORM", help="scale longer gradients down to it"
+    )
+    train.add_argument(
+        "--validate-every",
+        type=arguments.steps,
+        metavar="N",
+        help="steps between two evaluations (default: a twentieth of the run)",
+    )
+    train.add_argument(
+        "--save-every",
+        type=arguments.steps,
+        metavar="N",
+        help="steps between two checkpoints (default: five minutes)",
+    )
+    train.add_argument(
+        "--keep-every",
+        type=arguments.steps,
+        metavar="N",
+        help="also keep the checkpoints of all multiples of N",
+    )
+    train.add_argument(
+        "--data",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="train on these instead of the corpus: text, JSON lines or Parquet with a field text",
+    )
+    model_flags.add(train)
+    return train
+
+
+def add_export(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Let a parser take the verb `export-model`."""
+    export = verbs.add_parser(
+        "export-model", help="a trained run's model for other programs: transformers' layouts"
+    )
+    export.add_argument("name", metavar="NAME", help="of the run, or a model.safetensors of one")
+    export.add_argument("--to", choices=["hf"], required=True, help="hf: Hugging Face transformers")
+    export.add_argument(
+        "--out",
+        metavar="FOLDER",
+        type=Path,
+        help="for the model (default: hf/ in the run's folder)",
+    )

@@ -1,0 +1,163 @@
+"""A run of many steps: what its worker is told and answers, its checkpoints, its record."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, field, structs
+
+from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.part import Count, Number, Part, Parts, Seconds
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.process import Placement
+from cputrain.record.worker import WorkerRecord
+
+SCHEMA: Literal[1] = 1
+FOLDER, FILE = "train", "train.json"
+"""output/<machine>/train/<name>/train.json; the folder has all that the run leaves."""
+PROGRESS = "progress.csv"
+
+Step = Annotated[int, Meta(ge=1)]
+
+
+class Placed(Part, frozen=True, kw_only=True, tag_field="answer", tag="placed"):
+    """Where the worker runs."""
+
+    placement: Placement
+
+
+class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progressed"):
+    """How far a run has come.
+
+    Attributes:
+        step: the last one.
+        loss: of it; validation_loss: after it, where that was evaluated.
+        tokens_per_s: over the steps since the last such answer; mfu: their share of the peak, None
+            where that was not measured.
+        left_s: seconds until the end, as the run went so far; None at its first step.
+    """
+
+    step: Step
+    loss: Number
+    validation_loss: Number | None = None
+    tokens_per_s: Number
+    mfu: Number | None = None
+    left_s: Seconds | None = None
+
+
+class Kept(Part, frozen=True, kw_only=True, tag_field="answer", tag="kept"):
+    """A checkpoint was written.
+
+    Attributes:
+        is_best: its validation loss is the lowest so far.
+    """
+
+    step: Count
+    size: Count
+    is_best: bool = False
+
+
+class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
+    """The run came to its last step, or was asked to stop; a checkpoint has its last step.
+
+    Attributes:
+        training_s: seconds in steps, of all its stretches, as its table of steps has them.
+        best_loss, best_step: of the lowest validation loss.
+        model_file: the weights alone; None before the last step.
+    """
+
+    step: Count
+    is_done: bool
+    training_s: Seconds
+    loss: Number | None = None
+    validation_loss: Number | None = None
+    best_loss: Number | None = None
+    best_step: Count | None = None
+    peak_rss_bytes: Count | None = None
+    model_file: str | None = None
+
+
+TrainingAnswer = Phase | Failed | Placed | Ready | Progressed | Kept | Ended
+DECODER = msgspec.json.Decoder(TrainingAnswer)
+
+
+class Checkpoint(Part, frozen=True, kw_only=True):
+    """What lies beside a checkpoint's tensors, and says that they are whole.
+
+    Attributes:
+        step: that it was written after.
+        next_batch: number of the micro-batch that comes next.
+        file, sha256, size: the tensors: weights, optimizer's state, state of random numbers.
+        experiment: what was trained; its learning rate and warm-up, with `plan`, are the schedule.
+        data: fingerprint of what is trained on.
+        validation_loss: the last one so far; best_loss, best_step: the lowest.
+    """
+
+    schema: Literal[1] = SCHEMA
+    step: Count
+    next_batch: Count
+    file: str
+    sha256: str
+    size: Count
+    experiment: Parts
+    identity: str
+    plan: TrainingPlan
+    data: str
+    validation_loss: Number | None = None
+    best_loss: Number | None = None
+    best_step: Count | None = None
+
+
+class Stretch(Part, frozen=True, kw_only=True):
+    """Steps of a run without a break: from a start or a resumption to an end.
+
+    Attributes:
+        started: ISO 8601, UTC.
+        done: steps that were done before it; last: the last step that it told of.
+        ended: "running" of one that is, or that was killed.
+    """
+
+    started: str
+    done: Count
+    last: Count
+    wall_s: Seconds = 0.0
+    ended: Literal["running", "done", "stopped", "failed"] = "running"
+    reason: str | None = None
+
+
+class Beside(Part, frozen=True, kw_only=True):
+    """What was projected for the steps of a run, and what they took.
+
+    Attributes:
+        session: of the projection.
+        projected_s, low_s, high_s: of all steps; actual_s: seconds in steps.
+    """
+
+    session: str
+    projected_s: Seconds
+    low_s: Seconds | None
+    high_s: Seconds | None
+    actual_s: Seconds
+
+
+class TrainRecord(Part, frozen=True, kw_only=True):
+    """One run, a file of its own.
+
+    Attributes:
+        worker: what ran, and what was in force, in the last stretch.
+        ended: of the last stretch that came to an end; None before.
+    """
+
+    schema: Literal[1] = SCHEMA
+    name: str
+    plan: TrainingPlan
+    worker: WorkerRecord
+    stretches: list[Stretch] = field(default_factory=list)
+    ended: Ended | None = None
+    beside: Beside | None = None
+
+    def with_last(self, **changes: object) -> TrainRecord:
+        """With some fields of its last stretch changed."""
+        last = structs.replace(self.stretches[-1], **changes)
+        return structs.replace(self, stretches=[*self.stretches[:-1], last])

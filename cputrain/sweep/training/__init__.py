@@ -1,0 +1,1 @@
+"""A run of many steps, followed to its end: the verb `train`."""

@@ -1,0 +1,1 @@
+"""The worker of a run of many steps: schedule, validation split, checkpoints, going on."""

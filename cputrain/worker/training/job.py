@@ -1,0 +1,226 @@
+"""The child process that trains a run: build, go on from a checkpoint, train, validate, save.
+
+`python -m cputrain.worker.training.job DESCRIPTOR` reads a `JobRequest` with a plan from its
+standard input, and answers (`record.train`) on the descriptor. SIGTERM and SIGINT have it save
+after the step in progress, and end. What it learns does not depend on when it saves or tells.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cputrain import paths
+from cputrain.errors import DidNotTrain
+from cputrain.experiment.parts import SIMULATED
+from cputrain.machine import state as machine_state
+from cputrain.machine.memory import peak_or_reason
+from cputrain.model.counts import counts
+from cputrain.record import requests
+from cputrain.record.answers import Phase, Ready
+from cputrain.record.part import readings, typed
+from cputrain.record.process import State
+from cputrain.record.requests import JobRequest
+from cputrain.record.train import PROGRESS, Ended
+from cputrain.record.work import Counts, Data
+from cputrain.worker import saved, serving
+from cputrain.worker.answering import answer, failure
+from cputrain.worker.preparation import Preparation
+from cputrain.worker.training import schedule
+from cputrain.worker.training.table import Table
+from cputrain.worker.training.telling import Telling
+
+if TYPE_CHECKING:
+    from cputrain.data.feed import Feed
+
+NO_LIMIT = 2**62
+TOO_MUCH = 1e15
+"""What a record holds: a loss beyond it is finite for some more steps at most."""
+
+
+class TrainingJob(Preparation):
+    """Trains one run.
+
+    Args:
+        request: with a plan.
+        descriptor: to answer on.
+
+    Attributes:
+        stopping: whether it is to save and end.
+        step: the last one that was trained, of the whole run.
+    """
+
+    def __init__(self, request: JobRequest, descriptor: int) -> None:
+        super().__init__(request, descriptor)
+        assert request.plan is not None
+        self.plan = request.plan
+        self.folder = Path(request.folder)
+        self.stopping = False
+        self.step = self.plan.resume or 0
+
+    def open_feed(self) -> Feed:
+        """The documents that are trained on; the others are kept apart."""
+        from cputrain.worker.training.sources import opened
+
+        self.split = opened(self.experiment, self.plan, paths.DATA, self.request.offline)
+        return self.split.training
+
+    def run(self) -> None:
+        """All of it; answers with what comes of it."""
+        self.build()
+        del self.initial
+        start = self.step
+        self.begin()
+        last_loss = None
+        while self.step < self.plan.steps and not self.stopping:
+            last_loss = self.train_step()
+            if self.step == start + 1:
+                self.say_ready()
+            is_last = self.step == self.plan.steps
+            if self.step % self.plan.validate_every == 0 or is_last:
+                self.validate()
+            self.saving.save_if_due(self.step)
+            self.telling.tell(is_last)
+        self.end(last_loss)
+
+    def begin(self) -> None:
+        """Everything before the first step; goes on from the checkpoint that the plan names."""
+        from cputrain.engines import long_run
+        from cputrain.worker.training.saving import Saving
+
+        self.hand = long_run.long_run(self.engine, self.plan.clip)
+        self.validation = self.split.validation()
+        self.say(Phase(what=self.split.documents))
+        self.saving = Saving(
+            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
+            *(self.engine, self.hand, self.keep_rows, self.say),
+        )
+        if self.plan.resume is not None:
+            with self.phase("resume_s", f"loading the checkpoint of step {self.step}"):
+                self.feed.go_to(self.saving.take_up(self.step))
+        self.table = Table(self.folder / PROGRESS, self.step)
+        self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
+
+    def keep_rows(self, is_synced: bool = True) -> None:
+        """Have the rows of all steps so far on disk."""
+        self.telling.put()
+        self.table.flush(is_synced)
+
+    def train_step(self) -> float:
+        """The next step; its loss.
+
+        Raises:
+            DidNotTrain: the loss is not finite.
+        """
+        training, number = self.experiment.training, self.step + 1
+        batches = [self.feed.next() for _ in range(training.grad_accum)]
+        rate = schedule.rate_at(training, self.plan, number)
+        self.hand.set_rate(rate)
+        start = time.perf_counter()
+        loss = float(self.engine.train_step(*batches))
+        self.engine.synchronize()
+        seconds = time.perf_counter() - start
+        self.require_finite(loss, f"the loss of step {number}")
+        self.step = number
+        self.telling.stepped(number, loss, rate, seconds)
+        return loss
+
+    def say_ready(self) -> None:
+        """What was in force at the first step of this stretch."""
+        with self.phase("check_s", "checking what is in force"):
+            checks = self.in_force()
+        self.say(
+            Ready(
+                readings=self.engine.readings(),
+                state=readings(State, machine_state.read(self.all_cpus)),
+                phases=self.phases,
+                composed=None,
+                started_from=self.started_from,
+                simulated=SIMULATED.get(self.experiment.training.precision),
+                counts=typed(Counts, counts(self.experiment)),
+                data=typed(Data, self.feed.facts()),
+                versions={"python": platform.python_version(), **self.engine.versions()},
+                in_force=checks,
+                no_passes=self.engine.no_passes,
+            )
+        )
+
+    def validate(self) -> None:
+        """The loss of what is held back.
+
+        Raises:
+            DidNotTrain: it is not finite.
+        """
+        lost = [float(self.engine.loss(batch)) for batch in self.validation]
+        loss = math.fsum(lost) / len(lost)
+        self.require_finite(loss, f"the validation loss after step {self.step}")
+        self.telling.validated(loss)
+        self.saving.validated(self.step, loss)
+
+    def require_finite(self, loss: float, what: str) -> None:
+        """Raise DidNotTrain for a loss that is not."""
+        if not abs(loss) < TOO_MUCH:
+            self.keep_rows(is_synced=False)
+            raise DidNotTrain(f"{what} is {loss}")
+
+    def end(self, last_loss: float | None) -> None:
+        """Save, and say how it ended."""
+        self.telling.tell(True)
+        if self.step:
+            self.saving.save(self.step)
+        self.table.flush()
+        is_done = self.step == self.plan.steps
+        if is_done:
+            weights = self.engine.weights()
+            saved.save(self.folder, self.experiment, weights, NO_LIMIT)
+        peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
+        self.say(
+            Ended(
+                step=self.step,
+                is_done=is_done,
+                training_s=self.table.training_s,
+                loss=last_loss,
+                validation_loss=self.saving.validation_loss,
+                best_loss=self.saving.best_loss,
+                best_step=self.saving.best_step,
+                peak_rss_bytes=peak if isinstance(peak, int) else None,
+                model_file=saved.MODEL if is_done else None,
+            )
+        )
+
+
+def main() -> int:
+    """Serve one request; 1 where it failed, which the launcher has been told."""
+    descriptor = int(sys.argv[-1])
+    made: list[TrainingJob] = []
+    early: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        early.append(number)
+        for job in made:
+            job.stopping = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    serving.begin(descriptor)
+    line = sys.stdin.readline()
+    if not line:
+        return 1
+    try:
+        job = TrainingJob(requests.decode_request(line), descriptor)
+        made.append(job)
+        job.stopping = bool(early)
+        job.run()
+    except Exception as error:
+        answer(descriptor, failure(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    serving.leave(main)

@@ -1,0 +1,197 @@
+"""Tokens of somebody's own files: made once, kept on disk, read a window at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from cputrain import atomic
+from cputrain.data import tokens
+from cputrain.data.batches import END
+from cputrain.data.corpus import Corpus, DataError, fingerprint
+from cputrain.data.tokens import Tokens
+from cputrain.worker.training import rows
+
+SAMPLE = 1 << 25
+"""Bytes of text that a BPE is trained on: the first ones."""
+TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
+END_IDS = np.array([END])
+TOGETHER = 1 << 20
+"""Tokens that are written at a time."""
+
+
+class OnDisk:
+    """A row of numbers in a file, of which slices are read: never more than these in memory.
+
+    It stands for an array where that is only measured and sliced, as `data.windows.Packed` does.
+    """
+
+    ndim = 1
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self._dtype = np.dtype(dtype)
+        self._handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._count = int(os.fstat(self._handle).st_size // self._dtype.itemsize)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def shape(self) -> tuple[int]:
+        """As an array's."""
+        return (self._count,)
+
+    def __getitem__(self, at: slice) -> np.ndarray:
+        start, stop, _ = at.indices(self._count)
+        each = self._dtype.itemsize
+        data = os.pread(self._handle, max(0, stop - start) * each, start * each)
+        return np.frombuffer(data, self._dtype)
+
+
+def kept(
+    files: list[str], vocab_size: int, share: float, seed: int, root: Path
+) -> tuple[Tokens, Tokens, dict[str, Any]]:
+    """Tokens to train on, tokens to validate, and facts on both; made where they are not kept.
+
+    Of each 1 / share documents one is held back, drawn by the seed.
+
+    Args:
+        files: absolute paths.
+        vocab_size: of the tokenizer: bytes, or a BPE of the first `SAMPLE` bytes of text.
+        share: of the documents, held back.
+        seed: draws them.
+        root: the data folder.
+
+    Raises:
+        DataError: a file that cannot be read or used, or a folder that cannot be written.
+    """
+    try:
+        found = [Path(name).stat() for name in files]
+        about = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(files, found, strict=True)]
+        key = hashlib.sha256(json.dumps([about, vocab_size, share, seed]).encode()).hexdigest()
+        folder = root / f"own-{key[:16]}"
+        if not (folder / FACTS).exists():
+            _make(files, vocab_size, share, seed, folder)
+        facts = json.loads((folder / FACTS).read_bytes())
+    except OSError as error:
+        raise DataError(f"{error.filename or root}: {error.strerror or error}") from error
+    dtype = _dtype(vocab_size)
+    train, rest = (
+        Tokens(
+            ids=cast(np.ndarray, OnDisk(folder / name, dtype)),
+            source=facts["source"],
+            fingerprint=facts["fingerprint"],
+            tokenizer=facts["tokenizer"],
+            vocab=facts["vocab"],
+            prepared_s=None,
+        )
+        for name in (TRAIN, REST)
+    )
+    return train, rest, facts
+
+
+def _dtype(vocab_size: int) -> Any:
+    return np.uint16 if vocab_size <= 1 << 16 else np.int32
+
+
+def _all(files: list[str]) -> Iterator[str]:
+    return itertools.chain.from_iterable(rows.documents(Path(name)) for name in files)
+
+
+def _make(files: list[str], vocab_size: int, share: float, seed: int, folder: Path) -> None:
+    """Write the tokens into a folder aside, which then takes its place."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(".own-*"):  # of a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        encoder = _tokenizer(files, vocab_size, folder.parent)
+        digest, counts = hashlib.sha256(), [0, 0]
+        dtype = _dtype(vocab_size)
+        with (aside / TRAIN).open("wb") as train, (aside / REST).open("wb") as rest:
+            writers = _Writer(train, dtype), _Writer(rest, dtype)
+            for text, is_rest in drawn(_all(files), round(1 / share), seed):
+                data = text.encode()
+                digest.update(b"%d:" % len(data))
+                digest.update(data)
+                counts[is_rest] += 1
+                if vocab_size == tokens.BYTES:  # as `tokens.Bytes`, five times as fast
+                    writers[is_rest].add(np.frombuffer(data, np.uint8), END_IDS)
+                else:
+                    writers[is_rest].add(*encoder.encode([text]))
+            for writer in writers:
+                writer.flush()
+        if not all(counts):
+            raise DataError(
+                f"{', '.join(files)}: {sum(counts)} documents: two are needed, one for validation"
+            )
+        name = "bytes" if vocab_size == tokens.BYTES else f"bpe-{vocab_size}"
+        facts = {
+            "source": ", ".join(Path(file).name for file in files),
+            "fingerprint": digest.hexdigest(),
+            "tokenizer": name,
+            "vocab": encoder.vocab,
+            "documents": counts,
+        }
+        atomic.write_json(aside / FACTS, facts)
+        aside.chmod(0o755)
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
+
+
+class _Writer:
+    """Writes ids to a file, many documents at a time."""
+
+    def __init__(self, file: IO[bytes], dtype: Any) -> None:
+        self._file, self._dtype = file, dtype
+        self._waiting: list[np.ndarray] = []
+        self._count = 0
+
+    def add(self, *ids: np.ndarray) -> None:
+        self._waiting += ids
+        self._count += sum(map(len, ids))
+        if self._count >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            whole = np.concatenate(self._waiting, dtype=self._dtype, casting="unsafe")
+            self._file.write(whole.tobytes())
+        self._waiting, self._count = [], 0
+
+
+def drawn(documents: Iterable[str], group: int, seed: int) -> Iterator[tuple[str, bool]]:
+    """Each document, and whether it is held back: one of each `group`, drawn by the seed.
+
+    Of fewer documents than a group one is held back, where there are two.
+    """
+    waiting = iter(documents)
+    number = 0
+    while texts := list(itertools.islice(waiting, group)):
+        among = len(texts) if number == 0 else group
+        chosen = int(np.random.default_rng([seed, number]).integers(among)) if among > 1 else None
+        yield from ((text, place == chosen) for place, text in enumerate(texts))
+        number += 1
+
+
+def _tokenizer(files: list[str], vocab_size: int, root: Path) -> tokens.Tokenizer:
+    if vocab_size <= tokens.BYTES:
+        return tokens.tokenizer(Corpus((), "", ""), vocab_size, root)
+    texts, size = [], 0
+    for text in _all(files):
+        texts.append(text)
+        size += len(text.encode())
+        if size >= SAMPLE:
+            break
+    sample = Corpus(tuple(texts), "the first texts", fingerprint(tuple(texts)))
+    return tokens.tokenizer(sample, vocab_size, root)

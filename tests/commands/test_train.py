@@ -1,0 +1,133 @@
+"""What `train` refuses, each in one line with status 2, before anything is trained."""
+
+import pytest
+from msgspec import structs
+from settled import settled
+
+from cputrain.commands import cli
+from cputrain.errors import UsageError
+from cputrain.record import files
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.train import SCHEMA, Checkpoint, TrainRecord
+from cputrain.run import recording
+from cputrain.run.session import Session
+from cputrain.sweep.training.asked import Asked, resumed_step
+from cputrain.worker.training import checkpoints
+
+pytestmark = pytest.mark.tools
+SMALL = settled(n_layer=1, n_embd=32, n_head=2)
+PLAN = TrainingPlan(steps=100)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--steps", "0"), "'0' is not a whole number from 1"),
+        (("--steps", "9", "--clip", "-1"), "above 0"),
+        (("--steps", "9", "--lr", "x"), "above 0"),
+    ],
+)
+def test_flags_that_cannot_be(words, line, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.parse(["train", *words])
+    assert caught.value.code == 2
+    assert line in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ((), "--steps N is needed"),
+        (("--steps", "9", "--at", "3"), "--at: only with --resume"),
+        (("--steps", "9", "--preset", "nothing"), "no preset 'nothing'"),
+        (("--steps", "9", "--preset", "forward-tiny"), "trains nothing"),
+        (("--steps", "9", "--processes", "2"), "one process"),
+        (("--steps", "9", "--settings", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        (("--steps", "9", "--out", "../x"), "is no name of a run"),
+        (("--resume", "nothing"), "no run 'nothing' to go on with"),
+    ],
+)
+def test_a_run_that_cannot_be(own_root, words, line, capsys):
+    assert cli.main(["train", *words]) == 2
+    error = capsys.readouterr().err
+    assert line in error and error.count("\n") == 1
+
+
+@pytest.fixture
+def run(own_root):
+    """A run's folder with checkpoints of steps 10 and 20."""
+    folder = own_root / "output" / "here" / "train" / "mine"
+    record = TrainRecord(name="mine", plan=PLAN, worker=recording.opened(Session.from_env(), SMALL))
+    files.write(folder / "train.json", record)
+    for step in (10, 20):
+        data = b"tensors" * step
+        file = folder / "checkpoints" / f"step-{step}.safetensors"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(data)
+        import hashlib
+
+        checkpoint = Checkpoint(
+            step=step,
+            next_batch=step,
+            file=file.name,
+            sha256=hashlib.sha256(data).hexdigest(),
+            size=len(data),
+            experiment=SMALL.to_json(),
+            identity=SMALL.identity,
+            plan=PLAN,
+            data="x",
+        )
+        files.write(file.with_suffix(".json"), checkpoint)
+        files.write(file.with_name("latest.json"), checkpoints.Pointer(step=step))
+    return folder
+
+
+def asked(experiment=SMALL, at=None, goes_on=True, **plan):
+    return Asked("mine", experiment, structs.replace(PLAN, **plan), goes_on, at)
+
+
+def step_of(folder, given):
+    return resumed_step(given, folder, files.read(folder / "train.json", TrainRecord, SCHEMA))
+
+
+def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
+    assert step_of(run, asked()) == 20
+    assert step_of(run, asked(at=10)) == 10
+    assert step_of(run, asked(steps=200)) == 20
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (asked(goes_on=False), "has a run, saved at step 20 of 100: python3 bench.py train --res"),
+        (asked(at=15), "there is no such checkpoint; there are 10, 20"),
+        (asked(steps=20), "step 20 is done already"),
+        (asked(SMALL.but(n_embd=64)), "has n_embd = 32, asked is 64"),
+        (asked(clip=1.0), "--clip is another one"),
+    ],
+)
+def test_what_does_not_go_on_says_so_in_one_line(run, given, line):
+    with pytest.raises(UsageError, match=line) as caught:
+        step_of(run, given)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("how", ["cut off", "damaged", "foreign"])
+def test_a_checkpoint_that_is_not_whole_is_refused_and_the_one_before_offered(run, how):
+    path = run / "checkpoints" / "step-20.safetensors"
+    if how == "cut off":
+        path.write_bytes(path.read_bytes()[:-3])
+    elif how == "damaged":
+        path.write_bytes(b"X" + path.read_bytes()[1:])
+    else:
+        facts = path.with_suffix(".json")
+        facts.write_text(facts.read_text().replace(SMALL.identity, "0" * 12))
+    with pytest.raises(UsageError, match="--resume mine --at 10 goes on from the one before"):
+        step_of(run, asked())
+
+
+def test_export_of_a_run_that_is_not_there_or_not_done(run, capsys):
+    assert cli.main(["export-model", "nothing", "--to", "hf"]) == 2
+    assert "run 'nothing' is not there" in capsys.readouterr().err
+    assert cli.main(["export-model", "mine", "--to", "hf"]) == 2
+    assert "run 'mine' is not done" in capsys.readouterr().err

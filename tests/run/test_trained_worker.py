@@ -1,0 +1,225 @@
+"""Real runs: what they leave, and that a killed one goes on as if nothing had been."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from settled import settled
+
+from cputrain import paths
+from cputrain.machine import compilers
+from cputrain.record import files
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.train import DECODER, Ended, Failed, Kept, Progressed, Ready
+from cputrain.run import recording
+from cputrain.run.session import Session
+from cputrain.run.trained_worker import TrainRequest
+from cputrain.worker.training import checkpoints
+
+pytest.importorskip("numpy")
+NUMPY = {"engine": "numpy", "attention_backend": "manual"}
+SMALL = settled(
+    n_layer=1,
+    n_embd=32,
+    n_head=2,
+    seq_len=32,
+    rows=60,
+    threads=1,
+    learning_rate=0.01,
+    lr_warmup_steps=5,
+    **NUMPY,
+)
+PLAN = TrainingPlan(steps=24, clip=1.0, validate_every=6, validation_batches=2, save_every=4)
+
+
+class Run:
+    """One run in a folder of its own."""
+
+    def __init__(self, root, name, experiment=SMALL, **plan):
+        self.folder = root / "output" / "here" / "train" / name
+        self.experiment, self.plan = experiment, PLAN
+        self.plan = self.but(**plan)
+
+    def but(self, **plan):
+        fields = {name: getattr(self.plan, name) for name in self.plan.__struct_fields__}
+        return TrainingPlan(**fields | plan)
+
+    def start(self, **plan):
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "cputrain.run.trained_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(paths.PROJECT)},
+        )
+        request = TrainRequest(
+            experiment=self.experiment.to_json(), plan=self.but(**plan), folder=str(self.folder)
+        )
+        process.stdin.write(files.encode(request))
+        process.stdin.close()
+        return process
+
+    def train(self, **plan):
+        """To the end; all answers."""
+        with self.start(**plan) as process:
+            return [DECODER.decode(line) for line in process.stdout]
+
+    def until(self, kind, step, process):
+        for line in process.stdout:
+            answer = DECODER.decode(line)
+            assert not isinstance(answer, Failed), answer
+            if isinstance(answer, kind) and answer.step >= step:
+                return answer
+        raise AssertionError("it ended before")
+
+    @property
+    def rows(self):
+        return list(csv.DictReader((self.folder / "progress.csv").read_text().splitlines()))
+
+    @property
+    def curve(self):
+        return [(row["step"], row["loss"], row["validation_loss"]) for row in self.rows]
+
+
+@pytest.fixture
+def whole(own_root):
+    run = Run(own_root, "whole")
+    run.answers = run.train()
+    return run
+
+
+def test_a_run_leaves_curve_checkpoints_and_model(own_root, whole):
+    last = whole.answers[-1]
+    assert isinstance(last, Ended), last
+    assert last.is_done and last.step == 24
+    (ready,) = [a for a in whole.answers if isinstance(a, Ready)]
+    assert ready.in_force and all(check.ok for check in ready.in_force)
+    assert [int(row["step"]) for row in whole.rows] == list(range(1, 25))
+    validated = {
+        int(row["step"]): float(row["validation_loss"])
+        for row in whole.rows
+        if row["validation_loss"]
+    }
+    assert [*validated] == [6, 12, 18, 24]
+    assert validated[24] < validated[6]
+    assert last.best_loss == min(validated.values())
+    rates = [float(row["learning_rate"]) for row in whole.rows]
+    assert rates[0] == pytest.approx(0.002) and rates[4] == pytest.approx(0.01)
+    assert rates[-1] == pytest.approx(0.001) and rates[4:] == sorted(rates[4:], reverse=True)
+    assert last.training_s == pytest.approx(sum(float(row["step_s"]) for row in whole.rows))
+    told = [a for a in whole.answers if isinstance(a, Progressed)]
+    assert told[-1].step == 24 and told[-1].left_s == 0
+    assert (whole.folder / "model.safetensors").exists()
+    kept = checkpoints.steps(whole.folder)
+    assert kept[-1] == checkpoints.pointed(whole.folder, checkpoints.LATEST) == 24
+    assert checkpoints.pointed(whole.folder, checkpoints.BEST) == last.best_step
+    assert len(kept) <= 3
+
+
+def engines():
+    yield "numpy", SMALL
+    yield "torch", SMALL.but(engine="torch", attention_backend="sdpa", dropout=0.0)
+    if compilers.is_here("gcc"):
+        yield "native", SMALL.but(engine="native")
+
+
+@pytest.mark.parametrize(("name", "experiment"), [pytest.param(*e, id=e[0]) for e in engines()])
+def test_killed_and_resumed_the_curve_is_that_of_a_run_never_stopped(own_root, name, experiment):
+    pytest.importorskip("torch")
+    experiment = experiment.but(grad_accum=2, threads=None)
+    whole, cut = (Run(own_root, each, experiment) for each in ("whole", "cut"))
+    assert isinstance(whole.train()[-1], Ended)
+    with cut.start() as process:
+        cut.until(Kept, 8, process)
+        process.kill()
+    resumed = checkpoints.pointed(cut.folder, checkpoints.LATEST)
+    assert 8 <= resumed < 24
+    last = cut.train(resume=resumed)[-1]
+    assert isinstance(last, Ended) and last.step == 24, last
+    assert cut.curve == whole.curve
+    models = [(run.folder / "model.safetensors").read_bytes() for run in (whole, cut)]
+    assert models[0] == models[1]
+
+
+def test_asked_to_stop_it_saves_and_ends_and_the_rest_is_the_same(own_root, whole):
+    stopped = Run(own_root, "stopped", save_every=1000)
+    with stopped.start() as process:
+        stopped.until(Kept, 6, process)
+        process.send_signal(signal.SIGTERM)
+        answers = [DECODER.decode(line) for line in process.stdout]
+    last = answers[-1]
+    assert isinstance(last, Ended) and not last.is_done and 6 <= last.step < 24
+    assert process.returncode == 0
+    assert stopped.train(resume=last.step)[-1].is_done
+    assert stopped.curve == whole.curve
+
+
+def test_what_is_held_back_is_never_trained_on(own_root, whole):
+    import numpy as np
+
+    from cputrain.data.prepared import prepare
+    from cputrain.worker.training.split import split
+
+    tokens = prepare(SMALL, own_root / "data", offline=True).tokens
+    train, rest = split(tokens, PLAN.validation_share, SMALL.training.seed)
+
+    def documents(part):
+        return [tuple(x) for x in np.split(part.ids, np.flatnonzero(part.ids == part.end) + 1)]
+
+    assert sorted(documents(train) + documents(rest)) == sorted([*documents(tokens), ()])
+    assert len(documents(rest)) - 1 == 3  # of 60
+    again, _ = split(tokens, PLAN.validation_share, SMALL.training.seed)
+    other, _ = split(tokens, PLAN.validation_share, 1)
+    assert np.array_equal(train.ids, again.ids) and not np.array_equal(train.ids, other.ids)
+
+
+def test_a_damaged_or_foreign_checkpoint_is_refused(own_root, whole):
+    step = checkpoints.pointed(whole.folder, checkpoints.LATEST)
+    other = SMALL.but(n_embd=64).identity
+    with pytest.raises(checkpoints.CheckpointError, match="of another model"):
+        checkpoints.read(whole.folder, step, other)
+    path = whole.folder / "checkpoints" / f"step-{step}.safetensors"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    with pytest.raises(checkpoints.CheckpointError, match="cut off"):
+        checkpoints.read(whole.folder, step)
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(checkpoints.CheckpointError, match="SHA-256"):
+        checkpoints.read(whole.folder, step)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_last_good_checkpoint(own_root):
+    run = Run(own_root, "wild", SMALL.but(learning_rate=10.0, weight_decay=10.0), clip=None)
+    last = run.train(steps=400, validate_every=1000)[-1]
+    assert isinstance(last, Failed), last
+    assert last.reason.startswith("DidNotTrain: ")
+    assert any(word in last.reason for word in ("is nan", "is inf", "e+", "not finite"))
+    step = checkpoints.pointed(run.folder, checkpoints.LATEST)
+    if step is not None:
+        weights, _ = checkpoints.tensors(run.folder, checkpoints.read(run.folder, step))
+        import numpy as np
+
+        assert all(np.isfinite(array).all() for array in weights.values())
+
+
+def test_checkpoints_are_pruned_and_those_of_the_multiples_stay(own_root):
+    run = Run(own_root, "pruned", save_every=2, keep_every=8)
+    run.train()
+    assert {8, 16, 22, 24} <= {*checkpoints.steps(run.folder)}
+    assert len(checkpoints.steps(run.folder)) <= 5
+    assert not list(run.folder.rglob("*.tmp"))
+    written = json.loads((run.folder / "checkpoints" / "step-24.json").read_text())
+    assert written["identity"] == SMALL.identity and written["next_batch"] == 24
+
+
+def test_the_model_of_a_run_takes_no_room_from_those_of_suites(own_root):
+    session = Session.from_env()
+    for folder, has_room in (("train/mine", True), ("SeqLen/512", False)):
+        path = own_root / "output" / "here" / folder / "model.safetensors"
+        path.parent.mkdir(parents=True)
+        with path.open("wb") as file:
+            file.truncate(recording.MODELS_BYTES)
+        assert recording.has_room(session) == has_room

@@ -1,0 +1,51 @@
+"""The whole verb, by processes as people start it: stopped, gone on with, ended, told of."""
+
+import csv
+import json
+import signal
+
+import pytest
+
+pytestmark = pytest.mark.tools
+
+MODEL = ("--engine", "numpy", "--n-layer", "1", "--n-embd", "32", "--n-head", "2")
+TRAIN = ("train", *MODEL, "--seq-len", "32", "--rows", "60", "--offline", "--clip", "1")
+
+
+def finished(process):
+    out, _ = process.communicate(timeout=240)
+    return process.returncode, out
+
+
+def test_a_run_that_ctrl_c_stops_goes_on_and_ends(trial):
+    process = trial.start(*TRAIN, "--steps", "1000000", "--save-every", "20", "--out", "mine")
+    trial.wait_for("output/*/train/mine/checkpoints/latest.json", process)
+    process.send_signal(signal.SIGINT)
+    status, out = finished(process)
+    assert status == 130, out
+    assert "python3 bench.py train --resume mine goes on from there" in out
+    assert not trial.processes()
+    folder = trial.output / "train" / "mine"
+    step = json.loads((folder / "checkpoints" / "latest.json").read_text())["step"]
+
+    status, out = finished(trial.start(*TRAIN, "--steps", "1000000", "--out", "mine"))
+    assert status == 2 and f"has a run, saved at step {step} of 1000000" in out
+
+    status, out = finished(trial.start("train", "--resume", "mine", "--steps", str(step)))
+    assert status == 2 and f"step {step} is done already" in out
+
+    words = ("train", "--resume", "mine", "--steps", str(step + 30), "--offline")
+    status, out = finished(trial.start(*words))
+    assert status == 0, out
+    assert f"going on with mine after step {step}" in out
+    assert (
+        f"step {step + 30} of" in out.replace("\u2009", " ").replace(f"{step + 30:,}", "")
+        or f"{step + 30} steps of" in out
+    )
+    assert "no projection of this training is on record here" in out
+    rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
+    assert [int(row["step"]) for row in rows] == list(range(1, step + 31))
+    record = json.loads((folder / "train.json").read_text())
+    assert [stretch["ended"] for stretch in record["stretches"]] == ["stopped", "done"]
+    assert record["ended"]["is_done"] and record["worker"]["in_force"]
+    assert (folder / "model.safetensors").exists()

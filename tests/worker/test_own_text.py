@@ -1,0 +1,119 @@
+"""Somebody's own files as training data: what is read, held back and refused."""
+
+import json
+
+import numpy as np
+import pytest
+from settled import settled
+
+from cputrain.data.corpus import DataError
+from cputrain.record.plan import TrainingPlan
+from cputrain.worker.training import on_disk, rows, sources
+
+TEXTS = [f"Document {n}: \u00e4\u00f6\u00fc and so on." for n in range(57)]
+PLAN = TrainingPlan(steps=10)
+
+
+def written(folder, kind):
+    path = folder / f"own.{kind}"
+    if kind == "txt":
+        path.write_text("\n\n".join(TEXTS), encoding="utf-8")
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({"text": text, "n": 1}) + "\n" for text in TEXTS))
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table({"n": [*range(57)], "text": TEXTS}), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["txt", "jsonl", "parquet"])
+def test_every_kind_gives_the_documents(tmp_path, kind):
+    assert [text.strip() for text in rows.documents(written(tmp_path, kind))] == TEXTS
+
+
+def test_long_text_without_a_break_is_cut_between_characters(tmp_path):
+    path = tmp_path / "long.txt"
+    text = "a" + "\u00e4\u20ac" * 100_000
+    path.write_text(text, encoding="utf-8")
+    pieces = list(rows.documents(path))
+    assert "".join(pieces) == text
+    assert max(len(piece.encode()) for piece in pieces) <= 2 * rows.LONGEST
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "line"),
+    [
+        ("a.txt", b"good\ngood\n\xff\xfe\n", "line 3: not UTF-8"),
+        ("a.txt", b"good\n\xe2\x82", "line 2: not UTF-8"),
+        ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', "line 2: no text"),
+        ("a.jsonl", b'"a"\n[1]\n', "line 2: no text"),
+        ("a.jsonl", b'"a"\n\n{"text"\n', "line 3: not JSON"),
+        ("a.jsonl", b'"a"\n"\\ud800"\n', "line 2: not Unicode"),
+        ("a.jsonl", b'"a"\n"\xff"\n', "line 2: not UTF-8"),
+        ("a.parquet", b"PAR1 and nothing", "a.parquet: "),
+    ],
+)
+def test_what_is_no_text_is_named_by_file_and_line(tmp_path, name, data, line):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=line) as caught:
+        list(rows.documents(path))
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_row_of_parquet_that_is_no_text_is_named(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"text": ["a", None]}), path)
+    with pytest.raises(DataError, match="row 2 is no text"):
+        list(rows.documents(path))
+    parquet.write_table(pyarrow.table({"other": ["a"]}), path)
+    with pytest.raises(DataError, match='no column "text" among other'):
+        list(rows.documents(path))
+
+
+def test_one_document_of_each_group_is_held_back():
+    held = [text for text, is_rest in on_disk.drawn(TEXTS, 20, seed=0) if is_rest]
+    assert len(held) in (2, 3)
+    assert held == [text for text, is_rest in on_disk.drawn(TEXTS, 20, seed=0) if is_rest]
+    assert [is_rest for _, is_rest in on_disk.drawn(TEXTS[:2], 20, seed=0)].count(True) == 1
+
+
+@pytest.mark.parametrize("vocab_size", [257, 300])
+def test_windows_on_disk_are_those_of_the_text(tmp_path, vocab_size):
+    pytest.importorskip("tokenizers")
+    experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16, vocab_size=vocab_size)
+    plan = TrainingPlan(steps=10, files=[str(written(tmp_path, "jsonl"))])
+    root = tmp_path / "data"
+    split = sources.opened(experiment, plan, root, offline=True)
+    train, rest, facts = on_disk.kept(plan.files, vocab_size, plan.validation_share, 0, root)
+    assert sum(facts["documents"]) == 57
+    assert split.training.facts()["sequences"] == -(-(len(train.ids) - 1) // 16)
+    seen = split.training.next()
+    (place,) = seen.places
+    assert np.array_equal(seen.inputs[0], train.ids[place * 16 : place * 16 + 16])
+    assert np.array_equal(seen.targets[0], train.ids[place * 16 + 1 : place * 16 + 17])
+    if vocab_size == 257:
+        text, held = (
+            bytes(x for x in part.ids[: len(part.ids)].tolist() if x < 256).decode()
+            for part in (train, rest)
+        )
+        assert all((each in text) != (each in held) for each in TEXTS)
+    # Made once; of other text it is made anew.
+    again = sources.opened(experiment, plan, root, offline=True)
+    assert again.fingerprint == split.fingerprint
+    written(tmp_path, "jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    assert sources.opened(experiment, plan, root, offline=True).fingerprint != split.fingerprint
+
+
+def test_one_document_is_too_few(tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("alone")
+    experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
+    plan = TrainingPlan(steps=10, files=[str(path)])
+    with pytest.raises(DataError, match="two are needed"):
+        sources.opened(experiment, plan, tmp_path / "data", offline=True)
