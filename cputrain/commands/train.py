@@ -25,6 +25,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 EVALUATIONS, LEAST = 20, 10
 WHOLE = ("text", "packed")
 """Data set and packing of files of one's own."""
+MEMORY = {"loader": "memory", "loader_workers": 0}
+FROM_MEMORY = "train has its data in memory, or with --data on disk, and streams nothing"
 
 
 def main(args: argparse.Namespace) -> int:
@@ -83,8 +85,9 @@ def _experiment(args: argparse.Namespace) -> Experiment:
             raise UsageError("objective = 'forward' trains nothing")
         if described.system.processes is not None:
             raise UsageError("processes: train runs in one process; leave it out")
-        memory = {"loader": "memory", "loader_workers": 0, "micro_batches": None}
-        return specs.settle(described.but(**memory))
+        if described.training.loader != MEMORY["loader"]:
+            print(f"loader {described.training.loader}: {FROM_MEMORY}")
+        return specs.settle(described.but(**MEMORY, micro_batches=None))
     except ExperimentError as error:
         raise UsageError(str(error)) from error
 

@@ -53,6 +53,11 @@ def test_a_run_that_cannot_be(own_root, words, line, capsys):
     assert line in error and error.count("\n") == 1
 
 
+def test_a_preset_that_streams_is_trained_from_memory_and_a_line_says_so(own_root, capsys):
+    assert cli.main(["train", "--preset", "wiki-24m", "--steps", "9", "--out", "../x"]) == 2
+    assert "loader stream: train has its data in memory" in capsys.readouterr().out
+
+
 @pytest.fixture
 def run(own_root):
     """A run's folder with checkpoints of steps 10 and 20."""
