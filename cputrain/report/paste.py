@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from cputrain.analysis.unchanged import FREE_PARTS, Parts, differing
 from cputrain.experiment import Experiment
+from cputrain.experiment.same_work import FREE_PARTS, Parts, differing
 from cputrain.knobs import allocator, huge_pages, instructions, waiting
 
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}

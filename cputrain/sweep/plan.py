@@ -13,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from cputrain import paths
-from cputrain.analysis.unchanged import is_unchanged
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment.same_work import is_unchanged
 from cputrain.run import placement, stacks, suite
 
 

@@ -10,7 +10,7 @@ from cputrain.analysis import identical, unchanged
 from cputrain.analysis.counted import counted
 from cputrain.analysis.effects import Analysis
 from cputrain.analysis.paired.model import Pass
-from cputrain.experiment import Experiment
+from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.runtime import PLAIN
 from cputrain.results.rows import CellResult
 
@@ -39,7 +39,7 @@ class Known:
 
 
 def _flat(experiment: Experiment, reference: Experiment) -> dict[str, Any]:
-    differing = unchanged.differing(experiment.to_json(), reference.to_json())
+    differing = same_work.differing(experiment.to_json(), reference.to_json())
     return {name: v for part, f in differing.items() if part != "budget" for name, v in f.items()}
 
 
@@ -58,7 +58,7 @@ def known(analysis: Analysis) -> list[Known]:
         value, low, high = (row.get(name) for name in ("effect", "effect_low", "effect_high"))
         if value is None or low is None or high is None:
             continue
-        differing = unchanged.differing(setting.cell.experiment, base)
+        differing = same_work.differing(setting.cell.experiment, base)
         parts = (fields for part, fields in differing.items() if part != "budget")
         changes = {name: field for fields in parts for name, field in fields.items()}
         engine = str(base.get("runtime", {}).get("engine"))

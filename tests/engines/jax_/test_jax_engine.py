@@ -120,7 +120,7 @@ def test_weights_and_state_are_written_where_they_stood(batch_of):
     mine.train_step(batch)
 
     def places():
-        held = jax.tree.leaves((mine._weights, mine._state))
+        held = jax.tree.leaves((mine._weights, mine.state))
         return {x.unsafe_buffer_pointer() for x in held if x.nbytes > 4}
 
     before = places()

@@ -3,9 +3,8 @@
 import pytest
 from settled import settled
 
-from cputrain.analysis import unchanged
 from cputrain.engines import specs
-from cputrain.experiment import Experiment
+from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.described import FIELDS
 from cputrain.experiment.presets import PRESETS
 from cputrain.sweep.tuning import candidates, knobs, reduced
@@ -32,13 +31,13 @@ def test_every_candidate_trains_the_same(name):
     for knob, can, _ in all_of(best, knobs.PROFITS):
         for candidate in can:
             seen += 1
-            assert unchanged.is_unchanged(candidate.experiment.to_json(), best.to_json()), (
+            assert same_work.is_unchanged(candidate.experiment.to_json(), best.to_json()), (
                 knob.name,
                 candidate.label,
             )
             assert set(candidate.changes) <= set(FIELDS)
             run = reduced.reduced(candidate.experiment)
-            assert unchanged.is_unchanged(run.to_json(), best.to_json())
+            assert same_work.is_unchanged(run.to_json(), best.to_json())
     assert seen > 5
 
 
