@@ -13,6 +13,7 @@ from cputrain.sweep.releases.commits import Commits
 
 pytestmark = pytest.mark.tools
 
+NO_CODE = shutil.ignore_patterns("__pycache__")
 ALSO = ("cputrain", "benchmarks", "requirements.txt")
 
 
@@ -38,7 +39,7 @@ def project(own_root, monkeypatch):
     real = checkout.__file__.partition("cputrain/sweep")[0]
     shutil.rmtree(folder / "cputrain")
     for name in ALSO[:2]:
-        shutil.copytree(f"{real}/{name}", folder / name)
+        shutil.copytree(f"{real}/{name}", folder / name, ignore=NO_CODE)
     _commit(folder, "ours")
     suites = folder / "benchmarks" / "training.py"
     suites.write_text(suites.read_text().replace("(1, 4, 8, 16, 32, 64)", "(1, 2, 8, 16, 32, 64)"))
