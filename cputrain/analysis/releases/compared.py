@@ -83,7 +83,8 @@ def compare(record: ReleasesRecord) -> Compared:
     cells = tuple(_cell(pairs, noises) for pairs in groups.values())
     means = {
         place: mean.by_suite(
-            [(c.key.suite, c.effect) for c in cells if c.place == place and c.effect is not None]
+            [(c.key.suite, c.effect) for c in cells if c.place == place and c.effect is not None],
+            _common(record.taken),
         )
         for place in range(1, len(record.sides))
     }
@@ -116,6 +117,16 @@ def _noises(
         )
         learned[engine] = noise.learn(identical.passes, [passes for passes in cells if passes])
     return learned
+
+
+def _common(taken: Sequence[TakenPair]) -> float:
+    """What A/A pairs are off by on average: a logarithm, the largest of the engines'; 0 without."""
+    by_engine: dict[str, list[float]] = {}
+    for pair in taken:
+        if pair.is_identical and pair.worker is not None:
+            medians = [each.median for each in counted([pair.worker]).passes]
+            by_engine.setdefault(_engine(pair.worker), []).extend(medians)
+    return max((abs(statistics.mean(own)) for own in by_engine.values() if own), default=0.0)
 
 
 def _cell(pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None]) -> ComparedCell:

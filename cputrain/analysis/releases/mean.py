@@ -27,31 +27,37 @@ class Mean:
     cells: int
 
 
-def geometric(effects: Sequence[Effect]) -> Mean:
+def geometric(effects: Sequence[Effect], common: float) -> Mean:
     """The mean of one or more effects, each with the same weight.
 
     Workers of different cells are different processes, so what each effect is off by is
     independent of the others: half widths add up as the root of the sum of squares, over their
-    number. It says nothing of cells that were not measured.
+    number. What A/A pairs are off by on average may be so in every cell and does not average out:
+    it widens the interval as a whole. It says nothing of cells that were not measured.
+
+    Args:
+        effects: of the cells.
+        common: natural logarithm, 0 or more: what A/A pairs are off by on average.
     """
     count = len(effects)
     middle = sum(math.log(each.value) for each in effects) / count
     halves = [each.half_width for each in effects]
     if any(half is None for half in halves):
         return Mean(math.exp(middle), None, None, count)
-    half = math.sqrt(sum(half**2 for half in halves if half is not None)) / count
+    half = math.sqrt(sum(half**2 for half in halves if half is not None)) / count + common
     return Mean(math.exp(middle), math.exp(middle - half), math.exp(middle + half), count)
 
 
-def by_suite(effects: Sequence[tuple[str, Effect]]) -> dict[str, Mean]:
+def by_suite(effects: Sequence[tuple[str, Effect]], common: float) -> dict[str, Mean]:
     """Of all cells (`ALL`), and of each suite with several of them and not all.
 
     Args:
         effects: suite and effect of each cell.
+        common: see `geometric`.
     """
     suites: dict[str, list[Effect]] = {}
     for suite, each in effects:
         suites.setdefault(suite, []).append(each)
-    means = {ALL: geometric([each for _, each in effects])} if effects else {}
+    means = {ALL: geometric([each for _, each in effects], common)} if effects else {}
     several = {name: own for name, own in suites.items() if 1 < len(own) < len(effects)}
-    return means | {name: geometric(own) for name, own in several.items()}
+    return means | {name: geometric(own, common) for name, own in several.items()}

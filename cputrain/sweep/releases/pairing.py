@@ -87,6 +87,8 @@ def start(of: Conducted, experiment: Experiment) -> Running:
 def take(cell: ChosenCell, number: int, sides: tuple[int, int], of: list[Conducted]) -> TakenPair:
     """One pass of one cell: two fresh workers, their blocks in turns (ABBA).
 
+    Which of them starts first changes from pass to pass: being the second may matter by itself.
+
     Args:
         cell: what runs.
         number: of the pass.
@@ -97,20 +99,21 @@ def take(cell: ChosenCell, number: int, sides: tuple[int, int], of: list[Conduct
         What came of it; why, where it is no number.
     """
     began = time.monotonic()
-    running: list[Running] = []
+    running: dict[int, Running] = {}
     pairs: list[Pair] = []
     steps_done: list[tuple[int, int]] = []
     status: Status = "ok"
     reason = None
     try:
         _require_memory(*(cell.experiments[side] for side in sides))
-        for place, side in enumerate(sides):
+        for place in (0, 1) if number % 2 else (1, 0):
+            side = sides[place]
             try:
-                running.append(start(of[side], cell.experiments[side]))
+                running[place] = start(of[side], cell.experiments[side])
             except CellFailed as failure:
                 which = of[side].side.record.label if sides[0] != sides[1] else f"copy {place + 1}"
                 raise CellFailed(failure.status, f"{which}: {failure.reason}") from failure
-        reference, worker = running
+        reference, worker = running[0], running[1]
         wanted, counting = _pairs(reference.record, worker.record), 0
         while counting < wanted and len(pairs) < AGAIN * wanted:
             pairs.append(_pair(reference, worker, len(pairs)))
@@ -123,10 +126,10 @@ def take(cell: ChosenCell, number: int, sides: tuple[int, int], of: list[Conduct
     except CellFailed as failure:
         status, reason = failure.status, failure.reason
     finally:
-        for each in running:
+        for each in running.values():
             if each.record.status != "ok":
                 _end(each)
-    records = [each.record for each in running] if status == "ok" else [None, None]
+    records = [running[place].record for place in (0, 1)] if status == "ok" else [None, None]
     return TakenPair(
         key=cell.key,
         number=number,

@@ -126,3 +126,14 @@ def test_a_cell_whose_pairs_were_all_disturbed_has_no_ratio_and_stays_open():
     cell = only([*usual()[:2], disturbed])
     assert cell.effect is None and cell.is_open and "others had the CPUs" in cell.why
     assert cell.dropped == len(pair.worker.pairs)
+
+
+def test_what_a_a_pairs_are_off_by_on_average_is_in_the_mean_of_many_cells():
+    """A bias of all workers that start second, say: cells do not average it out."""
+    biased = [taken(0.9, number=n, sides=(0, 0)) for n in (1, 2)]
+    cells = [taken(0.96, cell=str(c), number=n) for c in range(8) for n in (1, 2, 3)]
+    known = compare(record([*biased, *cells])).means[1][mean.ALL]
+    assert known.value == pytest.approx(0.96, rel=0.01)
+    assert known.low < 1 < known.high
+    unbiased = [taken(1.0, number=n, sides=(0, 0)) for n in (1, 2)]
+    assert compare(record([*unbiased, *cells])).means[1][mean.ALL].high < 1

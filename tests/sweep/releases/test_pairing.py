@@ -68,6 +68,20 @@ def test_a_side_beside_itself_is_marked_as_noise(conducted):
     assert taken.reference.id != taken.worker.id
 
 
+def test_which_side_starts_first_changes_from_pass_to_pass(conducted, monkeypatch):
+    started, start = [], pairing.start
+
+    def noted(of, experiment):
+        started.append(of.side.record.label)
+        return start(of, experiment)
+
+    monkeypatch.setattr(pairing, "start", noted)
+    for number in (1, 2):
+        taken = pairing.take(ChosenCell(KEY, (TINY, TINY)), number, (0, 1), conducted)
+        assert (taken.reference.commit, taken.worker.commit) == ("aaaa", "bbbb")
+    assert started == ["a", "b", "b", "a"]
+
+
 def test_a_worker_that_gives_no_number_is_said_and_the_next_pair_goes_on(conducted):
     bad = TINY.but(deadline_s=1, steps=10**9)
     taken = pairing.take(ChosenCell(KEY, (TINY, bad)), 1, (0, 1), conducted)
