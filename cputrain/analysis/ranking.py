@@ -1,4 +1,4 @@
-"""The suites of one machine: settings of the same work by how surely they matter, and sizes."""
+"""The suites of one machine by how surely they matter: settings, other trainings, and sizes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from cputrain.analysis import by_engine, identical, work
 from cputrain.analysis.ends import CellRow, Measured, measured
 from cputrain.analysis.work import Scale
+from cputrain.experiment.same_work import is_unchanged
+
+Kind = Literal["settings", "trainings", "sizes"]
+"""What the values of a suite differ in: in how the same is trained; in what is trained, with as
+many tokens and, by the usual formula, as many FLOPs; in these."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +28,9 @@ class Ranked:
         is_confirmed: whether the first pass alone names the fastest value, and the passes after it,
             which did not choose it, call it faster too.
         surely: how far some value is from 1 at least: the end of an interval, in logarithms.
-        is_same_work: whether all its values train the same model on as many tokens.
+        kind: what its values differ in.
         per_token, per_flop: smallest and largest time per token, and per executed FLOP, over the
-            baseline's; None where it is the same work, or the counts are not known.
+            baseline's; None unless values are sizes.
         exponent: k of time ~ size^k; None where values are no sizes, or too few.
         others: the suite's other engines, in their order.
     """
@@ -35,7 +41,7 @@ class Ranked:
     slowest: Measured
     is_confirmed: bool
     surely: float
-    is_same_work: bool
+    kind: Kind
     per_token: tuple[float, float] | None
     per_flop: tuple[float, float] | None
     exponent: float | None
@@ -79,7 +85,8 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked 
     ratios = [
         (entry.effect, scales[entry.cell.name]) for entry in known if entry.cell.name in scales
     ]
-    is_same = all(size.is_same for _, size in ratios)
+    kind = _kind(known, cells, all(size.is_same for _, size in ratios))
+    is_same = kind != "sizes"
     tokens = [effect / size.tokens for effect, size in ratios]
     flops = [effect / size.flops for effect, size in ratios]
     fastest = min(known, key=_effect)
@@ -90,11 +97,21 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked 
         slowest=max(known, key=_effect),
         is_confirmed=fastest is min(known, key=_first_effect) and _is_faster_later(fastest),
         surely=max(entry.surely for entry in known),
-        is_same_work=is_same,
+        kind=kind,
         per_token=None if is_same else (min(tokens), max(tokens)),
         per_flop=None if is_same else (min(flops), max(flops)),
         exponent=None if is_same else work.exponent(known),
     )
+
+
+def _kind(known: Sequence[Measured], cells: Sequence[CellRow], is_same_size: bool) -> Kind:
+    """Of the values that have a number."""
+    if not is_same_size:
+        return "sizes"
+    base = next((cell.experiment for cell, _ in cells if cell.is_baseline), None)
+    trained = (entry.cell.experiment for entry in known)
+    same = base is not None and all(is_unchanged(its, base) for its in trained)
+    return "settings" if same else "trainings"
 
 
 def sized(cells: Sequence[CellRow]) -> dict[str, Scale]:

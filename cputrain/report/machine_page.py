@@ -75,12 +75,17 @@ class MachinePage:
     @property
     def settings(self) -> list[ranking.Ranked]:
         """Suites whose values all do the same work."""
-        return [suite for suite in self.ranked if suite.is_same_work]
+        return [suite for suite in self.ranked if suite.kind == "settings"]
+
+    @property
+    def trainings(self) -> list[ranking.Ranked]:
+        """Suites whose values train something else at the same size."""
+        return [suite for suite in self.ranked if suite.kind == "trainings"]
 
     @property
     def sizes(self) -> list[ranking.Ranked]:
         """Suites whose values are of different sizes."""
-        return [suite for suite in self.ranked if not suite.is_same_work]
+        return [suite for suite in self.ranked if suite.kind == "sizes"]
 
     @property
     def starts(self) -> list[one_off.Start]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cputrain import environ, paths
 
-MODEL_CAP_BYTES = 256_000_000
+MODEL_CAP_BYTES = 128_000_000
 """Larger models are not kept, unless `bench.py run --model-cap` says so."""
 
 

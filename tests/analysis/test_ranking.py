@@ -26,14 +26,17 @@ class Worker:
 
 def cell(
     suite, value, effect=None, within=1.01, tokens=256, flops=1000, formula=None, params=100,
-    status="ok", engine=None, base="base",
+    status="ok", engine=None, base="base", training=None,
 ):  # fmt: skip
     values = (value,) if engine is None else (value, engine)
     names = ("x",) if engine is None else ("x", "engine")
     baseline = str(base) if engine is None else f"{base}-{engine}"
     key = CellKey(suite, values, names, baseline=baseline)
     size = Worker(tokens, flops, formula or flops, params)
-    made = CellResult("here", key, key.name, "full", status, None, 9.0, (size,))
+    made = CellResult(
+        "here", key, key.name, "full", status, None, 9.0, (size,),
+        experiment={"training": training or {}},
+    )  # fmt: skip
     row = dict.fromkeys(("effect", "effect_low", "effect_high", "verdict", "further_passes"))
     row |= {"first_effect": effect, "later_high": None}
     if effect is not None:
@@ -61,7 +64,7 @@ def test_suites_stand_by_the_end_of_an_interval_that_is_nearest_to_1():
     fast = ranked[0]
     assert (fast.fastest.cell.value, fast.slowest.cell.value) == ("a", "base")
     assert (fast.fastest.effect, fast.slowest.effect) == (0.5, 1.0)
-    assert fast.is_same_work and fast.per_token is None and fast.exponent is None
+    assert fast.kind == "settings" and fast.per_token is None and fast.exponent is None
 
 
 def test_a_baseline_is_1_whatever_its_pairs_say():
@@ -100,7 +103,7 @@ def test_sizes_have_times_per_token_and_per_flop_and_an_exponent():
         for value, (effect, flops) in sizes.items()
     ]
     (line,) = rank(cells)
-    assert not line.is_same_work
+    assert line.kind == "sizes"
     assert line.per_token == pytest.approx((0.9, 1.2))
     assert line.per_flop == pytest.approx((3.6 / 7, 1.5))
     # Through (128, .6), (256, 1), (512, 1.8), (1024, 3.6): about 0.86.
@@ -115,13 +118,24 @@ def test_a_model_s_parameters_are_its_size_where_values_are_names():
     kinds = [cell("Kind", "gpt", params=100, base="gpt")]
     kinds += [cell("Kind", name, 2.0, params=101, formula=1500, base="gpt") for name in "ab"]
     (line,) = rank(kinds)
-    assert not line.is_same_work and line.exponent is None
+    assert line.kind == "sizes" and line.exponent is None
 
 
 def test_recomputing_is_the_same_work():
     cells = [cell("Checkpointing", "base", flops=1000, formula=1000)]
     cells.append(cell("Checkpointing", "on", 1.24, flops=1330, formula=1000))
-    assert rank(cells)[0].is_same_work
+    assert rank(cells)[0].kind == "settings"
+
+
+def test_another_training_of_the_same_size_is_no_setting():
+    """Fewer trained weights, or another update, are less time for something else."""
+    cells = [cell("FineTuning", "base")]
+    cells.append(cell("FineTuning", "head", 0.3, training={"fine_tuning": "head"}))
+    cells += [cell("Precision", "base"), cell("Precision", "a", 0.6, training={"precision": "x"})]
+    assert {line.suite: line.kind for line in rank(cells)} == {
+        "FineTuning": "trainings",
+        "Precision": "settings",
+    }
 
 
 def test_an_engine_s_values_are_compared_with_its_own():
