@@ -57,7 +57,7 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
     """Of cells whose cost there are formulas for, each worker once.
 
     A cell that repeats its reference's work, or only reads other data, tells no cost and is left
-    out. A cell without a reference is set against the default experiment's moments around it.
+    out; so does one beside another engine, whose coefficients are others. A cell without a reference is set against the default experiment's moments around it.
 
     Args:
         cells: of one machine.
@@ -129,7 +129,9 @@ def _usable(cell: CellResult, same_as: bool = False) -> Experiment | None:
 
 
 def _differ(one: Experiment, other: Experiment) -> bool:
-    """Whether what they do differs in more than the data."""
+    """Whether what they do differs in more than the data, on the same engine."""
+    if one.runtime.engine != other.runtime.engine:
+        return False
     return one.model != other.model or any(
         of(one) != of(other)
         for of in (

@@ -6,6 +6,7 @@ prediction takes less than a second, so it imports nothing large.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,6 +59,7 @@ TERMS: dict[str, Term] = {
     "softmax": Term("attention's weights", "ns for a pair of tokens and head", 0.7),
     "elementwise": Term("norms, activations, additions", AT_BANDWIDTH, 1.0),
     "logits": Term("logits and loss", AT_BANDWIDTH, 3.0),
+    "weights": Term("weights read, gradients written", AT_BANDWIDTH, 1.5),
     "optimizer": Term("update", AT_BANDWIDTH, 1.5),
     "dispatch": Term("handing out work", "µs for a pass of a block", 30.0),
     "pages": Term("fresh memory", "µs for a page of 4 KiB", 0.5),
@@ -77,6 +79,8 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         elementwise          bytes that norms, activations, additions and the shuffling of q, k, v
                              read and write, over bandwidth
         logits               A 4 n V, 3 times in training: read, written, their gradient
+        weights              A 4 W, W of them, 3 times in training, 4 where A > 1: read by both passes,
+                             gradients written, and added to those of the micro-batch before
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
         dispatch             A (L p + 4)
         pages                `model.fresh`
@@ -97,6 +101,7 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         "softmax": 1e-9 * pairs(experiment) * heads * blocks * passes,
         "elementwise": _elementwise(experiment) / rates.bandwidth,
         "logits": _logits(experiment) / rates.bandwidth,
+        "weights": _weights(experiment) / rates.bandwidth,
         "optimizer": trains * update * n_trained(experiment) * FLOAT / rates.bandwidth,
         "dispatch": 1e-6 * (blocks * passes + OUTSIDE_BLOCKS * training.grad_accum),
         "pages": 1e-6 * fresh.pages(experiment),
@@ -139,6 +144,14 @@ def _logits(experiment: Experiment) -> float:
     times = 1 if training.objective == "forward" else 3
     heads = 2 if training.objective == "masked_node" else 1
     return heads * times * FLOAT * training.tokens_per_step * experiment.model.vocab_size
+
+
+def _weights(experiment: Experiment) -> float:
+    """Bytes of all micro-batches, however few tokens each has."""
+    training = experiment.training
+    times = 1 if training.objective == "forward" else 3 + (training.grad_accum > 1)
+    numbers = sum(math.prod(shape) for shape in weight_shapes(experiment).values())
+    return float(FLOAT * times * training.grad_accum * numbers)
 
 
 def least_s(experiment: Experiment, rates: Rates) -> float:

@@ -20,6 +20,7 @@ TRUE = {
     "softmax": 1.5,
     "elementwise": 0.8,
     "logits": 5.0,
+    "weights": 2.5,
     "optimizer": 1.2,
     "dispatch": 60.0,
     "pages": 0.9,
@@ -32,10 +33,11 @@ def seconds(experiment):
 
 
 def design():
-    """Shapes of the suite that predictions are learned from, as its values say them."""
+    """Shapes of the suite that predictions are learned from, and several micro-batches."""
     from benchmarks.design import Design
 
-    return [Design().experiment(*cell) for cell in Design.cells() if cell[-1] == "torch"]
+    shapes = [Design().experiment(*cell) for cell in Design.cells() if cell[-1] == "torch"]
+    return [*shapes, *(settled(grad_accum=count) for count in (4, 16))]
 
 
 def observations(experiments, noise=0.0, seed=0):

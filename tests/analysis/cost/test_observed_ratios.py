@@ -1,0 +1,40 @@
+"""Which cells tell what an engine's steps cost."""
+
+from types import SimpleNamespace
+
+import pytest
+from settled import settled
+
+from cputrain.analysis.cost.observed import ratios
+
+pytestmark = pytest.mark.tools
+
+
+def cell(name, baseline, **fields):
+    suite = name.split("/")[0]
+    worker = SimpleNamespace(experiment=settled(**fields).to_json())
+    key = SimpleNamespace(baseline=baseline)
+    made = SimpleNamespace(
+        name=name, suite=suite, key=key, ok=True, workers=(worker,), same_as=None
+    )
+    return made, {"effect": 0.5, "effect_low": 0.4, "effect_high": 0.6}
+
+
+def test_a_cell_beside_another_engine_tells_neither_engine_s_costs():
+    """The reference's terms would be taken times the cell's own engine's coefficients."""
+    cells = [
+        cell("Framework/torch", "torch"),
+        cell("Framework/native", "torch", engine="native"),
+        cell("Depth/4-native", "4-native", engine="native"),
+        cell("Depth/8-native", "4-native", engine="native", n_layer=8),
+    ]
+    assert [ratio.name for ratio in ratios(cells, {})] == ["Depth/8-native"]
+
+
+def test_a_cell_that_reads_other_data_alone_tells_no_cost():
+    cells = [
+        cell("DatasetSize/1000", "1000"),
+        cell("DatasetSize/300", "1000", rows=300),
+        cell("SeqLen/128", "1000", seq_len=128),
+    ]
+    assert [ratio.name for ratio in ratios(cells, {})] == []
