@@ -57,7 +57,8 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
     """Of cells whose cost there are formulas for, each worker once.
 
     A cell that repeats its reference's work, or only reads other data, tells no cost and is left
-    out; so does one beside another engine, whose coefficients are others. A cell without a reference is set against the default experiment's moments around it.
+    out; so does one beside another engine, whose coefficients are others. A cell without a
+    reference is set against the default experiment's moments around it.
 
     Args:
         cells: of one machine.

@@ -79,8 +79,8 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         elementwise          bytes that norms, activations, additions and the shuffling of q, k, v
                              read and write, over bandwidth
         logits               A 4 n V, 3 times in training: read, written, their gradient
-        weights              A 4 W, W of them, 3 times in training, 4 where A > 1: read by both passes,
-                             gradients written, and added to those of the micro-batch before
+        weights              A 4 W, W of them, 3 times in training, 4 where A > 1: read by both
+                             passes, gradients written, added to those of the micro-batch before
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
         dispatch             A (L p + 4)
         pages                `model.fresh`
