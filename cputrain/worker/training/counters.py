@@ -26,7 +26,7 @@ READINGS = {
 
 
 class CounterReader:
-    """Reads what was counted since it was made, or asked last; about 10 ms, for the clock.
+    """Reads what was counted since it was made, or asked last; some milliseconds, for the clock.
 
     Args:
         experiment, placement, feed: as for `worker.watch.Watch`.
