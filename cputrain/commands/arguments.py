@@ -48,6 +48,11 @@ def steps(text: str) -> int:
     return int(text)
 
 
+def steps_or_none(text: str) -> int:
+    """As `steps`, or 0, which is none."""
+    return 0 if text == "0" else steps(text)
+
+
 def time(text: str) -> datetime.time:
     """A time of day: "18:00"."""
     try:

@@ -21,7 +21,7 @@ from cputrain.sweep import asvenv
 
 PYTEST = ("pytest>=8.4", "hypothesis>=6.110", "pytest-timeout>=2.3", "pytest-xdist>=3.6")
 """What every part needs; those of the measured stack's lie in a folder beside it."""
-PLUGINS = ("pytest_timeout", "xdist")
+PLUGINS = ("pytest_timeout", "xdist", "tensorboard")
 """Modules of the tools that are there where all is."""
 MOST_PROCESSES = 2
 """Tests at a time: many pin what they start to the first CPU, so more would wait for each other."""

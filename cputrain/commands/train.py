@@ -18,6 +18,7 @@ from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
+from cputrain.sweep.training import events
 from cputrain.sweep.training.asked import Asked, folder_of, record_of
 from cputrain.sweep.training.verb import Train
 
@@ -104,8 +105,13 @@ def _plan(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
     given = {name: getattr(args, name) for name in ("clip", "validate_every")}
     if args.data:
         plan = structs.replace(plan, files=[_file(path) for path in args.data])
-    given |= {name: getattr(args, name) for name in ("save_every", "keep_every")}
-    return structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
+    given |= {name: getattr(args, name) for name in ("save_every", "keep_every", "tensorboard")}
+    plan = structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
+    if args.patience is not None:
+        plan = structs.replace(plan, patience=args.patience or None)
+    if plan.tensorboard:
+        events.require()
+    return plan
 
 
 def _file(path: Path) -> str:

@@ -75,6 +75,17 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
         help="also keep the checkpoints of all multiples of N",
     )
     train.add_argument(
+        "--patience",
+        type=arguments.steps_or_none,
+        metavar="N",
+        help="end after N evaluations without a lower validation loss (default: 0, off)",
+    )
+    train.add_argument(
+        "--tensorboard",
+        action=argparse.BooleanOptionalAction,
+        help="also write event files for TensorBoard",
+    )
+    train.add_argument(
         "--data",
         metavar="FILE",
         nargs="+",

@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from cputrain.machine import reading
+
+
+class Use(NamedTuple):
+    """How much of some memory is in use.
+
+    Attributes:
+        used, limit: bytes; what the kernel would give back at once is not in use.
+        of: "this machine", or the control group that has the limit.
+    """
+
+    used: int
+    limit: int
+    of: str
+
+    @property
+    def share(self) -> float:
+        """Of the limit; 1 of none at all."""
+        return self.used / self.limit if self.limit else 1.0
 
 
 def available_memory(root: Path = reading.ROOT) -> int:
@@ -15,7 +34,21 @@ def available_memory(root: Path = reading.ROOT) -> int:
     Raises:
         reading.Unknown: /proc/meminfo does not say.
     """
-    return min([meminfo(root, "MemAvailable"), *_cgroup_rooms(root)])
+    rooms = (max(0, use.limit - use.used) for use in _cgroups(root))
+    return min([meminfo(root, "MemAvailable"), *rooms])
+
+
+def fullest(root: Path = reading.ROOT) -> Use:
+    """What is fullest of the memory that this process may take: the machine's, or a cgroup's.
+
+    A cgroup counts where its limit is below the machine's memory.
+
+    Raises:
+        reading.Unknown: /proc/meminfo does not say.
+    """
+    total = meminfo(root, "MemTotal")
+    machine = Use(total - meminfo(root, "MemAvailable"), total, "this machine")
+    return max([machine, *(use for use in _cgroups(root) if use.limit < total)], key=_share)
 
 
 def peak_resident(root: Path = reading.ROOT, process: int | str = "self") -> int:
@@ -52,17 +85,21 @@ def _kilobytes(root: Path, name: str, field: str) -> int:
     raise reading.Unknown(f"{name}: no {field}")
 
 
-def _cgroup_rooms(root: Path) -> list[int]:
-    """What each cgroup around this process still allows, where it has a limit."""
+def _share(use: Use) -> float:
+    return use.share
+
+
+def _cgroups(root: Path) -> list[Use]:
+    """The use of each cgroup around this process that has a limit."""
     try:
         folders = reading.cgroup_folders(root, "memory")
     except reading.Unknown:
         return []
-    rooms = (_room(root, folder) for folder in folders)
-    return [room for room in rooms if room is not None]
+    uses = (_use(root, folder) for folder in folders)
+    return [use for use in uses if use is not None]
 
 
-def _room(root: Path, folder: str) -> int | None:
+def _use(root: Path, folder: str) -> Use | None:
     for limit, usage, cache in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -73,7 +110,7 @@ def _room(root: Path, folder: str) -> int | None:
             used = reading.number(root, f"{folder}/{usage}")
         except reading.Unknown:
             continue
-        return max(0, most - max(0, used - _stat(root, folder, cache)))
+        return Use(max(0, used - _stat(root, folder, cache)), most, f"control group {folder}")
     return None
 
 

@@ -122,6 +122,16 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
     return Topology(tuple(cpus), note, socket_note)
 
 
+def other_threads(cpus: Collection[int], root: Path = reading.ROOT) -> tuple[int, ...]:
+    """CPUs that share a core with one of `cpus` and are none of them, allowed or not.
+
+    Raises:
+        reading.Unknown: the kernel does not say.
+    """
+    folders = (f"/sys/devices/system/cpu/cpu{cpu}/topology" for cpu in cpus)
+    return tuple(sorted({id for folder in folders for id in _siblings(root, folder)} - {*cpus}))
+
+
 def _which(unknown: list[int], cpus: list[Cpu]) -> str:
     return "any CPU" if len(unknown) == len(cpus) else f"CPU {', '.join(map(str, unknown))}"
 

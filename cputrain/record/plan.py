@@ -26,6 +26,8 @@ class TrainingPlan(Part, frozen=True, kw_only=True):
         keep_every: checkpoints of its multiples stay.
         resume: the step whose checkpoint is gone on from; None starts anew.
         at_peak_s: seconds of a step's matrix products at the measured peak; None if unknown.
+        patience: evaluations without a lower validation loss that end the run; None is off.
+        tensorboard: whether event files are written beside the table of steps.
         files: what is trained on instead of the corpus.
     """
 
@@ -40,4 +42,6 @@ class TrainingPlan(Part, frozen=True, kw_only=True):
     keep_every: Steps | None = None
     resume: Count | None = None
     at_peak_s: Seconds | None = None
+    patience: Steps | None = None
+    tensorboard: bool = False
     files: list[str] = field(default_factory=list)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.notices import Notice, Seen
 from cputrain.record.part import Count, Number, Part, Parts, Seconds
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.process import Placement
@@ -62,13 +63,16 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     """The run came to its last step, or was asked to stop; a checkpoint has its last step.
 
     Attributes:
+        is_done: it came to its last step, or to its plan's `patience`.
+        waited: evaluations since the lowest validation loss, where it ended early for them.
         training_s: seconds in steps, of all its stretches, as its table of steps has them.
         best_loss, best_step: of the lowest validation loss.
-        model_file: the weights alone; None before the last step.
+        model_file: the weights alone, of the last step; None of a run that is not done.
     """
 
     step: Count
     is_done: bool
+    waited: Count | None = None
     training_s: Seconds
     loss: Number | None = None
     validation_loss: Number | None = None
@@ -78,7 +82,7 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     model_file: str | None = None
 
 
-TrainingAnswer = Phase | Failed | Placed | Ready | Progressed | Kept | Ended
+TrainingAnswer = Phase | Failed | Placed | Ready | Progressed | Kept | Ended | Notice
 DECODER = msgspec.json.Decoder(TrainingAnswer)
 
 
@@ -92,6 +96,7 @@ class Checkpoint(Part, frozen=True, kw_only=True):
         experiment: what was trained; its learning rate and warm-up, with `plan`, are the schedule.
         data: fingerprint of what is trained on.
         validation_loss: the last one so far; best_loss, best_step: the lowest.
+        waited: evaluations since the lowest.
     """
 
     schema: Literal[1] = SCHEMA
@@ -107,6 +112,7 @@ class Checkpoint(Part, frozen=True, kw_only=True):
     validation_loss: Number | None = None
     best_loss: Number | None = None
     best_step: Count | None = None
+    waited: Count = 0
 
 
 class Stretch(Part, frozen=True, kw_only=True):
@@ -115,15 +121,18 @@ class Stretch(Part, frozen=True, kw_only=True):
     Attributes:
         started: ISO 8601, UTC.
         done: steps that were done before it; last: the last step that it told of.
-        ended: "running" of one that is, or that was killed.
+        ended: "running" of one that is, or that was killed; "done early" by its `patience`.
+        reason: why it failed, or ended early.
+        seen: what its watch told.
     """
 
     started: str
     done: Count
     last: Count
     wall_s: Seconds = 0.0
-    ended: Literal["running", "done", "stopped", "failed"] = "running"
+    ended: Literal["running", "done", "done early", "stopped", "failed"] = "running"
     reason: str | None = None
+    seen: Seen = field(default_factory=Seen)
 
 
 class Beside(Part, frozen=True, kw_only=True):
@@ -161,3 +170,7 @@ class TrainRecord(Part, frozen=True, kw_only=True):
         """With some fields of its last stretch changed."""
         last = structs.replace(self.stretches[-1], **changes)
         return structs.replace(self, stretches=[*self.stretches[:-1], last])
+
+    def with_notice(self, notice: Notice) -> TrainRecord:
+        """With what the watch of its last stretch told."""
+        return self.with_last(seen=self.stretches[-1].seen.also(notice))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
+from pathlib import Path
 
-from cputrain.record.train import Beside, Ended, Progressed, TrainRecord
+from cputrain.record.train import FILE, PROGRESS, Beside, Ended, Progressed, TrainRecord
 from cputrain.report import words
 from cputrain.wording import counted
 
@@ -38,6 +40,8 @@ def clock(at: datetime.datetime, now: datetime.datetime) -> str:
 def ended(record: TrainRecord, end: Ended) -> str:
     """How a run ended that came to an orderly end."""
     text = f"{counted(end.step, 'step')} of {words.whole(record.plan.steps)}"
+    if end.waited is not None:
+        text += f", ended early: {waited(end)}"
     if end.validation_loss is not None:
         text += f", validation loss {end.validation_loss:.4f}"
     if end.best_loss is not None and end.best_step is not None:
@@ -46,6 +50,27 @@ def ended(record: TrainRecord, end: Ended) -> str:
     text += f"; {words.duration(end.training_s)} in steps, {words.duration(wall_s)} in all"
     many = len(record.stretches)
     return text if many == 1 else f"{text}, in {many} stretches"
+
+
+def waited(end: Ended) -> str:
+    """Why a run ended before its last step."""
+    assert end.waited is not None
+    return f"no lower validation loss in {counted(end.waited, 'evaluation')}"
+
+
+def how_ended(end: Ended) -> dict[str, str | None]:
+    """`ended` and `reason` of the stretch that ended so."""
+    if end.waited is not None:
+        return {"ended": "done early", "reason": f"{waited(end)} since step {end.best_step}"}
+    return {"ended": "done" if end.is_done else "stopped"}
+
+
+def left(folder: Path, end: Ended, events: Iterable[str]) -> str:
+    """What a run has left, and of which step its model is."""
+    model = f"{end.model_file} of step {words.whole(end.step)}"
+    if end.best_step is not None and end.best_step != end.step:
+        model += f" (the lowest validation loss: checkpoints/step-{end.best_step}.safetensors)"
+    return f"{folder}: {', '.join([model, PROGRESS, FILE, 'checkpoints/', *events])}"
 
 
 def beside(known: Beside | None) -> str:

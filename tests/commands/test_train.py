@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 from settled import settled
 
-from cputrain.commands import cli
+from cputrain.commands import cli, train
 from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
@@ -25,6 +25,7 @@ PLAN = TrainingPlan(steps=100)
         (("--steps", "0"), "'0' is not a whole number from 1"),
         (("--steps", "9", "--clip", "-1"), "above 0"),
         (("--steps", "9", "--lr", "x"), "above 0"),
+        (("--steps", "9", "--patience", "-1"), "is not a whole number"),
     ],
 )
 def test_flags_that_cannot_be(words, line, capsys):
@@ -81,6 +82,7 @@ def run(own_root):
             identity=SMALL.identity,
             plan=PLAN,
             data="x",
+            waited=step // 10,
         )
         files.write(file.with_suffix(".json"), checkpoint)
         files.write(file.with_name("latest.json"), checkpoints.Pointer(step=step))
@@ -99,6 +101,8 @@ def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
     assert step_of(run, asked()) == 20
     assert step_of(run, asked(at=10)) == 10
     assert step_of(run, asked(steps=200)) == 20
+    assert step_of(run, asked(patience=3)) == 20
+    assert step_of(run, asked(patience=2, at=10)) == 10
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,11 @@ def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
         (asked(steps=20), "step 20 is done already"),
         (asked(SMALL.but(n_embd=64)), "has n_embd = 32, asked is 64"),
         (asked(clip=1.0), "--clip is another one"),
+        (
+            asked(patience=2),
+            "step 20 is 2 evaluations after the lowest validation loss, where --patience 2 ends "
+            "the run: --patience 3 or more goes on, --patience 0 without",
+        ),
     ],
 )
 def test_what_does_not_go_on_says_so_in_one_line(run, given, line):
@@ -136,3 +145,18 @@ def test_export_of_a_run_that_is_not_there_or_not_done(run, capsys):
     assert "run 'nothing' is not there" in capsys.readouterr().err
     assert cli.main(["export-model", "mine", "--to", "hf"]) == 2
     assert "run 'mine' is not done" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_keeps_its_patience_and_event_files_unless_told_otherwise(run):
+    pytest.importorskip("tensorboard")
+    plan = structs.replace(PLAN, patience=3, tensorboard=True)
+    worker = recording.opened(Session.from_env(), SMALL)
+    known = TrainRecord(name="mine", plan=plan, worker=worker)
+
+    def planned(*words):
+        chosen = train._plan(cli.parse(["train", "--resume", "mine", *words]), known)
+        return chosen.patience, chosen.tensorboard
+
+    assert planned() == (3, True)
+    assert planned("--patience", "5") == (5, True)
+    assert planned("--patience", "0", "--no-tensorboard") == (None, False)

@@ -3,7 +3,7 @@
 import pytest
 
 from cputrain.machine import reading
-from cputrain.machine.memory import available_memory
+from cputrain.machine.memory import available_memory, fullest
 
 GIB = 1 << 30
 
@@ -71,3 +71,23 @@ def test_a_kernel_that_does_not_say_is_not_zero(tree):
 
 def test_this_machine():
     assert 50 << 20 < available_memory() < 1 << 46
+
+
+def test_the_fullest_is_the_machine_or_a_group_with_less_than_it_has(machine):
+    assert fullest(machine.root) == (8 * GIB, 16 * GIB, "this machine")
+    machine.put(
+        {
+            "/proc/self/cgroup": "0::/slice/job",
+            "/sys/fs/cgroup/slice/memory.max": 32 * GIB,
+            "/sys/fs/cgroup/slice/memory.current": 31 * GIB,
+            "/sys/fs/cgroup/slice/job/memory.max": 4 * GIB,
+            "/sys/fs/cgroup/slice/job/memory.current": 1 * GIB,
+        }
+    )
+    assert fullest(machine.root).of == "this machine"
+    machine.put({"/sys/fs/cgroup/slice/job/memory.current": 3 * GIB})
+    use = fullest(machine.root)
+    assert use == (3 * GIB, 4 * GIB, "control group /sys/fs/cgroup/slice/job")
+    assert use.share == 0.75
+    machine.put({"/sys/fs/cgroup/slice/job/memory.stat": f"inactive_file {2 * GIB}"})
+    assert fullest(machine.root).of == "this machine"  # a cache that is given back is no use

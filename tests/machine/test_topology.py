@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cputrain.machine import reading
-from cputrain.machine.topology import Cpu, Topology, TopologyError, memory_nodes, read_topology
+from cputrain.machine.topology import (
+    Cpu,
+    Topology,
+    TopologyError,
+    memory_nodes,
+    other_threads,
+    read_topology,
+)
 
 
 def test_a_server(server):
@@ -115,3 +122,11 @@ def test_a_machine_that_says_nothing_of_nodes(bare):
     topology = read_topology(bare.root, {0, 1})
     assert topology.nodes == () and topology.packages == (0,)
     assert "socket any CPU belongs" in topology.socket_note
+
+
+def test_the_other_threads_of_cores(server, tmp_path):
+    assert other_threads((0, 1, 5), server.root) == (8, 9, 13)
+    assert other_threads((0, 8, 1), server.root) == (9,)
+    assert other_threads(range(16), server.root) == ()
+    with pytest.raises(reading.Unknown):
+        other_threads((0,), tmp_path)

@@ -11,6 +11,7 @@ from cputrain.experiment import PART_OF, Experiment
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import FILE, FOLDER, SCHEMA, TrainRecord
+from cputrain.wording import counted
 from cputrain.worker.training import checkpoints
 
 
@@ -80,7 +81,7 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
     if step not in there:
         raise UsageError(f"--at {step}: there is no such checkpoint; there are {_listed(there)}")
     try:
-        checkpoints.read(folder, step, asked.experiment.identity)
+        kept = checkpoints.read(folder, step, asked.experiment.identity)
     except checkpoints.CheckpointError as error:
         whole = [other for other in there if other < step and _is_whole(folder, other, asked)]
         then = f"{again} --at {whole[-1]} goes on from the one before" if whole else "none is left"
@@ -88,6 +89,12 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
     if asked.plan.steps <= step:
         raise UsageError(
             f"--steps {asked.plan.steps}: step {step} is done already; more steps go on from there"
+        )
+    if asked.plan.patience is not None and kept.waited >= asked.plan.patience:
+        raise UsageError(
+            f"step {step} is {counted(kept.waited, 'evaluation')} after the lowest validation "
+            f"loss, where --patience {asked.plan.patience} ends the run: --patience "
+            f"{kept.waited + 1} or more goes on, --patience 0 without"
         )
     return step
 

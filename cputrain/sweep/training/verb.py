@@ -16,10 +16,10 @@ from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record import files
 from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.notices import Drift, Memory, Usual
 from cputrain.record.train import (
     DECODER,
     FILE,
-    PROGRESS,
     Ended,
     Kept,
     Placed,
@@ -27,7 +27,7 @@ from cputrain.record.train import (
     Stretch,
     TrainRecord,
 )
-from cputrain.report import described
+from cputrain.report import described, watched
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -37,6 +37,7 @@ from cputrain.sweep.one_request import ProcessEnd, RequestProcess
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.training import beside
 from cputrain.sweep.training.asked import Asked, folder_of, record_of, resumed_step
+from cputrain.sweep.training.events import EventFiles
 
 LINES_S = (1.0, 10.0)
 """Seconds between two lines of a run: in its first minute, and later."""
@@ -83,6 +84,7 @@ class Train:
         step = resumed_step(self.asked, self.folder, known)
         self._saved = step
         self.plan = structs.replace(self.asked.plan, resume=step)
+        self._events = EventFiles(self.folder, self.plan.tensorboard, self.progress.say)
         worker = recording.opened(self.session, self.asked.experiment)
         stretches = [] if known is None or step is None else known.stretches
         started = Stretch(started=worker.started, done=step or 0, last=step or 0)
@@ -166,9 +168,13 @@ class Train:
                 self.record = record.with_last(last=step, wall_s=seconds)
                 self._write()
             case Ended() as ended:
-                how = "done" if ended.is_done else "stopped"
-                record = record.with_last(last=ended.step, wall_s=seconds, ended=how)
+                how = report.how_ended(ended)
+                record = record.with_last(last=ended.step, wall_s=seconds, **how)
                 self.record = structs.replace(record, ended=ended)
+            case Memory() | Usual() | Drift() as notice:
+                self.record = record.with_notice(notice)
+                self.progress.say(watched.line(notice))
+                self._write()
             case Failed() as failure:
                 self._failure = failure
                 self.record = record.with_last(
@@ -177,6 +183,7 @@ class Train:
 
     def _tell(self, told: Progressed, seconds: float) -> None:
         """Print a line, unless the one before is of just now."""
+        self._events.follow()
         every = LINES_S[seconds > FIRST_S]
         is_news = told.validation_loss is not None or told.step == self.plan.steps
         if not is_news and seconds - self._told_s < every:
@@ -193,6 +200,7 @@ class Train:
             self.record = self.record.with_last(wall_s=seconds, ended="failed", reason=why)
             self._failure = Failed(status="failed", reason=why)
         self._write()
+        self._events.close()
         if self._signal is not None and (ended is None or not ended.is_done):
             os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
             raise SystemExit(128 + self._signal)
@@ -212,7 +220,7 @@ class Train:
         self.progress.say(report.ended(self.record, ended))
         self.progress.say(report.beside(known))
         where = self.folder.relative_to(paths.ROOT)
-        self.progress.say(f"{where}: {ended.model_file}, {PROGRESS}, {FILE}, checkpoints/")
+        self.progress.say(report.left(where, ended, self._events.names))
 
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped, and how it goes on."""

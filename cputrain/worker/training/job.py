@@ -34,6 +34,7 @@ from cputrain.worker.preparation import Preparation
 from cputrain.worker.training import schedule
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
+from cputrain.worker.training.watching import Watching
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
@@ -77,7 +78,7 @@ class TrainingJob(Preparation):
         start = self.step
         self.begin()
         last_loss = None
-        while self.step < self.plan.steps and not self.stopping:
+        while self.step < self.plan.steps and not (self.stopping or self.saving.is_early_end):
             last_loss = self.train_step()
             if self.step == start + 1:
                 self.say_ready()
@@ -105,6 +106,7 @@ class TrainingJob(Preparation):
                 self.feed.go_to(self.saving.take_up(self.step))
         self.table = Table(self.folder / PROGRESS, self.step)
         self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
+        self.watching = Watching(*(self.experiment, self.placement, self.feed), self.step, self.say)
 
     def keep_rows(self, is_synced: bool = True) -> None:
         """Have the rows of all steps so far on disk."""
@@ -128,6 +130,7 @@ class TrainingJob(Preparation):
         self.require_finite(loss, f"the loss of step {number}")
         self.step = number
         self.telling.stepped(number, loss, rate, seconds)
+        self.watching.stepped(number, seconds)
         return loss
 
     def say_ready(self) -> None:
@@ -174,7 +177,8 @@ class TrainingJob(Preparation):
         if self.step:
             self.saving.save(self.step)
         self.table.flush()
-        is_done = self.step == self.plan.steps
+        is_early = self.step < self.plan.steps and self.saving.is_early_end
+        is_done = is_early or self.step == self.plan.steps
         if is_done:
             weights = self.engine.weights()
             saved.save(self.folder, self.experiment, weights, NO_LIMIT)
@@ -183,6 +187,7 @@ class TrainingJob(Preparation):
             Ended(
                 step=self.step,
                 is_done=is_done,
+                waited=self.saving.waited if is_early else None,
                 training_s=self.table.training_s,
                 loss=last_loss,
                 validation_loss=self.saving.validation_loss,

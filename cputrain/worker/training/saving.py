@@ -35,6 +35,7 @@ class Saving:
     Attributes:
         validation_loss: the last one.
         best_loss, best_step: of the lowest validation loss so far.
+        waited: evaluations since then.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Saving:
         self.validation_loss: float | None = None
         self.best_loss: float | None = None
         self.best_step: int | None = None
+        self.waited = 0
 
     def take_up(self, step: int) -> int:
         """Put the checkpoint of a step into the engine; the number of the next micro-batch.
@@ -73,6 +75,7 @@ class Saving:
         self._hand.load_state(state)
         self.validation_loss = kept.validation_loss
         self.best_loss, self.best_step = kept.best_loss, kept.best_step
+        self.waited = kept.waited
         checkpoints.forget_after(self._folder, step)
         return kept.next_batch
 
@@ -80,8 +83,15 @@ class Saving:
         """Note an evaluation; the best so far is saved."""
         self.validation_loss = loss
         if self.best_loss is None or loss < self.best_loss:
-            self.best_loss, self.best_step = loss, step
+            self.best_loss, self.best_step, self.waited = loss, step, 0
             self.save(step)
+        else:
+            self.waited += 1
+
+    @property
+    def is_early_end(self) -> bool:
+        """Whether the plan ends the run here: its patience is over."""
+        return self._plan.patience is not None and self.waited >= self._plan.patience
 
     def save_if_due(self, step: int) -> None:
         """Save where the plan says so."""
@@ -120,6 +130,7 @@ class Saving:
                 validation_loss=self.validation_loss,
                 best_loss=self.best_loss,
                 best_step=self.best_step,
+                waited=self.waited,
             ),
             weights,
             self._hand.state(),

@@ -1,0 +1,112 @@
+"""Why steps take longer: rules over counters of slow steps and of fast ones.
+
+For each cause, the share of the slow steps' time that they lost to it and the fast ones did not.
+What has to be explained is the share that they lost in all: 20 % by steps of 1.25 times the time.
+(What the fast ones lost weighs less by that factor: as many steps took less time.) The cause is the
+one that explains most of it, where that is half at least:
+
+- quota: a control group's CPU quota held threads back (`throttled_s`).
+- neighbour: threads were ready to run and did not, as others had their CPUs.
+- host: the hypervisor gave the CPUs' time to others (steal).
+- sibling: others used the other hardware threads of its cores, each of which may take half of one.
+- clock: the observed clock is lower. With more thermal throttle events than before it is heat;
+  so it is where there are more of these and the clock cannot be read.
+
+Of those that explain it all, the first in this order counts: a clock may fall because others work.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cputrain.record.notices import CauseName
+
+EXPLAINS = 0.5
+"""Share of the time lost from which a cause is named."""
+IN_SECONDS: tuple[tuple[CauseName, str, float], ...] = (
+    ("quota", "throttled_s", 1.0),
+    ("neighbour", "waited_s", 1.0),
+    ("host", "stolen_s", 1.0),
+    ("sibling", "sibling_s", 0.5),
+)
+"""Cause, counter, and how much a second of it may cost."""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What was counted over some time; None where that cannot be read.
+
+    Attributes:
+        wall_s: that time.
+        throttled_s, waited_s, stolen_s: lost by threads or CPUs, their sum.
+        sibling_s: of CPU time, their sum, on the other hardware threads of its cores.
+        clock_ghz: observed at its end.
+        heat_events: times that a CPU was too hot.
+        unread: why something is None, by its cause.
+    """
+
+    wall_s: float
+    throttled_s: float | None = None
+    waited_s: float | None = None
+    stolen_s: float | None = None
+    sibling_s: float | None = None
+    clock_ghz: float | None = None
+    heat_events: float | None = None
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause, and what each one explains as a share of the wall time."""
+
+    name: CauseName
+    shares: dict[CauseName, float]
+    unread: dict[str, str]
+
+
+def pooled(parts: Iterable[Counters]) -> Counters:
+    """Of several times as of one: sums, and the median of the clocks that could be read."""
+    parts = list(parts)
+
+    def total(name: str) -> float | None:
+        values = [value for part in parts if (value := getattr(part, name)) is not None]
+        return sum(values) if len(values) == len(parts) else None
+
+    clocks = [part.clock_ghz for part in parts if part.clock_ghz is not None]
+    return Counters(
+        wall_s=sum(part.wall_s for part in parts),
+        throttled_s=total("throttled_s"),
+        waited_s=total("waited_s"),
+        stolen_s=total("stolen_s"),
+        sibling_s=total("sibling_s"),
+        clock_ghz=statistics.median(clocks) if clocks else None,
+        heat_events=total("heat_events"),
+        unread={name: why for part in parts for name, why in part.unread.items()},
+    )
+
+
+def cause(slow: Counters, fast: Counters, ratio: float) -> Cause:
+    """Why the slow steps took `ratio` (above 1) times what the fast ones took."""
+    shares: dict[CauseName, float] = {}
+    for name, counter, weight in IN_SECONDS:
+        more, less = getattr(slow, counter), getattr(fast, counter)
+        if more is not None and less is not None:
+            shares[name] = max(0.0, more / slow.wall_s - less / fast.wall_s / ratio) * weight
+    hotter = _is_hotter(slow, fast)
+    lost = 1 - 1 / ratio
+    if slow.clock_ghz is not None and fast.clock_ghz is not None:
+        shares["heat" if hotter else "clock"] = max(0.0, 1 - slow.clock_ghz / fast.clock_ghz)
+    elif hotter:
+        shares["heat"] = lost
+    unread = {**fast.unread, **slow.unread}
+    best = max(shares, key=lambda name: min(shares[name], lost), default=None)
+    explains = best is not None and shares[best] >= EXPLAINS * lost
+    return Cause(best if best and explains else "not known", shares, unread)
+
+
+def _is_hotter(slow: Counters, fast: Counters) -> bool:
+    if slow.heat_events is None or fast.heat_events is None:
+        return False
+    return slow.heat_events / slow.wall_s > fast.heat_events / fast.wall_s

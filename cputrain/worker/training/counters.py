@@ -1,0 +1,100 @@
+"""What was counted while steps were trained: by the kernel, and by the observed clock."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cputrain.experiment import Experiment
+from cputrain.machine import clock, heat, noise, reading, threads, topology
+from cputrain.record.process import Placement
+from cputrain.worker.training.causes import Counters
+from cputrain.worker.watch import Watch
+
+if TYPE_CHECKING:
+    from cputrain.data.feed import Feed
+
+Totals = dict[str, float | str]
+"""What was counted since boot by cause, or why it was not."""
+READINGS = {
+    "quota": "throttled_s",
+    "neighbour": "run_queue_share",
+    "host": "steal_share",
+    "clock": "clock_ghz",
+}
+"""Cause -> what of `Watch.seen` and the clock tells it."""
+
+
+class CounterReader:
+    """Reads what was counted since it was made, or asked last; some milliseconds, for the clock.
+
+    Args:
+        experiment, placement, feed: as for `worker.watch.Watch`.
+    """
+
+    def __init__(self, experiment: Experiment, placement: Placement, feed: Feed) -> None:
+        self._of, self._cpus = (experiment, placement, feed), placement.cpus
+        self._watch, self._totals = Watch(*self._of), totals(self._cpus)
+
+    def __call__(self) -> Counters:
+        """What was counted."""
+        seen, now = {**self._watch.seen()[0], **clock.reading()}, totals(self._cpus)
+        counters = since(seen, len(self._cpus), self._totals, now)
+        self._watch, self._totals = Watch(*self._of), now
+        return counters
+
+
+def totals(cpus: Collection[int]) -> Totals:
+    """Thermal throttle events of these CPUs, and busy seconds of their cores' other threads."""
+    so_far: Totals = {}
+    for cause, reader in (("heat", heat.throttle_events), ("sibling", _beside_s)):
+        try:
+            so_far[cause] = reader(cpus)
+        except reading.Unknown as unknown:
+            so_far[cause] = str(unknown)
+    return so_far
+
+
+def _beside_s(cpus: Collection[int]) -> float:
+    """0 where no core has another thread. Raises reading.Unknown."""
+    others = topology.other_threads(cpus)
+    if not others:
+        return 0.0
+    ticks = noise.read(cpus=others).ticks
+    if isinstance(ticks, str):
+        raise reading.Unknown(ticks)
+    return ticks.busy * threads.TICK_NS / 1e9
+
+
+def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Counters:
+    """Counters by cause.
+
+    Args:
+        seen: as `Watch.seen` has it, with the clock.
+        cpus: in the mask.
+        before, now: totals at the beginning and at the end.
+    """
+    unread = {cause: seen[f"{n}_reason"] for cause, n in READINGS.items() if seen[n] is None}
+    more: dict[str, float | None] = {}
+    for cause, end in now.items():
+        start, more[cause] = before[cause], None
+        if isinstance(start, str) or isinstance(end, str):
+            unread[cause] = end if isinstance(end, str) else str(start)
+        else:
+            more[cause] = end - start
+    wall_s, throttled_s = seen["wall_s"], seen["throttled_s"]
+    waited_s = None
+    if "neighbour" not in unread:
+        # Once for the quota's own share in it, and once as the kernel may count what a quota holds
+        # back as time in the run queue.
+        waited_s = max(0.0, seen["lost_share"] * wall_s - 2 * (throttled_s or 0.0))
+    return Counters(
+        wall_s=wall_s,
+        throttled_s=throttled_s,
+        waited_s=waited_s,
+        stolen_s=None if seen["steal_share"] is None else seen["steal_share"] * cpus * wall_s,
+        sibling_s=more["sibling"],
+        clock_ghz=seen["clock_ghz"],
+        heat_events=more["heat"],
+        unread=unread,
+    )
