@@ -69,7 +69,12 @@ def of_bpe(trained: str) -> str:
 
 def _written(content: dict[str, Any]) -> str:
     content["model"]["vocab"][END_TOKEN] = END
-    usual = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": []}
+    usual: dict[str, Any] = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+    }
     usual |= {"normalizer": None, "post_processor": None}
     text = json.dumps({**usual, **content, "decoder": BYTE_LEVEL}, ensure_ascii=False)
     return f"{text}\n"

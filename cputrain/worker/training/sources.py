@@ -19,7 +19,11 @@ from cputrain.worker.training.split import Split, split
 
 
 def opened(
-    experiment: Experiment, plan: TrainingPlan, root: Path, offline: bool, folder: Path
+    experiment: Experiment,
+    plan: TrainingPlan,
+    root: Path,
+    offline: bool,
+    folder: Path | None = None,
 ) -> Split:
     """Both feeds; what is not kept under `root` yet is made first.
 
@@ -29,6 +33,7 @@ def opened(
         root: the data folder.
         offline: download nothing.
         folder: of the run: where it fine-tunes, its tokenizer lies there; else it is written there.
+            None keeps none.
 
     Raises:
         DataError: data that cannot be used, or a tokenizer that is another one than the plan says.
@@ -53,7 +58,7 @@ def opened(
         file = None
         if whole.corpus is not None:
             file = (given or tokens.tokenizer(whole.corpus, size, root)).file()
-    if given is None and file is not None:
+    if given is None and file is not None and folder is not None:
         atomic.write_text(folder / tokenizer_file.FILE, file)
     about = train.fingerprint, train.tokenizer, f"{counts[0]}+{counts[1]}", f"seed {training.seed}"
     return Split(
@@ -66,10 +71,11 @@ def opened(
     )
 
 
-def _given(plan: TrainingPlan, folder: Path) -> FromFile | None:
+def _given(plan: TrainingPlan, folder: Path | None) -> FromFile | None:
     """The tokenizer of the model that is fine-tuned."""
     if plan.start is None:
         return None
+    assert folder is not None
     path = folder / tokenizer_file.FILE
     given = FromFile(path)
     if tokenizer_file.digest(given.file()) != plan.start.tokenizer:
