@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> int:
         plan = structs.replace(plan, start=start)
         asked = Asked(name, experiment, plan, args.resume is not None, args.at, tokenizer)
     else:
-        asked = Asked(known.name, _known(args, known), plan, True, args.at)
+        asked = Asked(args.resume, _known(args, known), plan, True, args.at)
     train.check_data(plan, asked.experiment)
     _check_rates(asked.experiment, plan.steps)
     asked = dataclasses.replace(asked, plan=prompts.given(args, plan, asked.experiment))

@@ -96,5 +96,6 @@ def keep(folder: Path, answer: Continued) -> None:
         OSError: it cannot be written; what is there is as it was.
     """
     path = folder / KEPT
-    before = f"{path.read_text(encoding='utf-8')}\n" if path.exists() else ""
-    atomic.write_text(path, before + "".join(f"{line}\n" for line in report.continued(answer)))
+    before = path.read_bytes() + b"\n" if path.exists() else b""
+    text = "".join(f"{line}\n" for line in report.continued(answer))
+    atomic.write_bytes(path, before + text.encode())

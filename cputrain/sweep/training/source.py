@@ -85,7 +85,7 @@ class Source:
 
 
 def named(name: str, machine: str) -> Source:
-    """The model that a name means: of a run, a run's folder, or a file.
+    """The model that a name means: of a run, which comes first, a run's folder, or a file.
 
     Raises:
         UsageError: there is none, or it is no model.
@@ -93,7 +93,7 @@ def named(name: str, machine: str) -> Source:
     path = Path(name)
     if path.suffix == SUFFIX:
         model = path
-    elif path.is_dir():
+    elif path.is_dir() and not folder_of(machine, name).is_dir():
         model = path / MODEL
     else:
         folder = folder_of(machine, name)

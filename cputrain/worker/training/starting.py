@@ -12,6 +12,7 @@ from cputrain.model.shapes import n_params, n_trained
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Started
 from cputrain.record.work import SavedStart
+from cputrain.worker.saved import SavedModelError
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
@@ -29,13 +30,13 @@ def started(
     or goes on from a checkpoint.
 
     Raises:
-        DidNotTrain: the file that was read is not the one that the plan says, or a loss is not
-            finite.
+        SavedModelError: the file that was read is not the one that the plan says.
+        DidNotTrain: a loss is not finite.
     """
     if plan.start is None or plan.resume is not None:
         return None
     if started_from is None or started_from.sha256 != plan.start.sha256:
-        raise DidNotTrain(f"{plan.start.file} has changed since the run was asked for")
+        raise SavedModelError(f"{plan.start.file} has changed since the run was asked for")
     losses = [float(engine.loss(batch)) for batch in validation]
     loss = math.fsum(losses) / len(losses)
     if not math.isfinite(loss):
