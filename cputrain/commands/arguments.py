@@ -27,6 +27,17 @@ def positive(text: str) -> float:
     return value
 
 
+def temperature(text: str) -> float:
+    """A number from 0 to 100."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
+    return value
+
+
 def count(text: str) -> int:
     """A whole number from 1 to 100."""
     if not text.isdecimal() or not 1 <= int(text) <= 100:

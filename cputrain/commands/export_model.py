@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from pathlib import Path
 
 from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.run.session import Session
 from cputrain.sweep import asvenv
-from cputrain.sweep.training.asked import folder_of
-
-MODEL = "model.safetensors"
+from cputrain.sweep.training import source
+from cputrain.sweep.training.source import MODEL
 
 
 def main(args: argparse.Namespace) -> int:
@@ -22,19 +20,14 @@ def main(args: argparse.Namespace) -> int:
         UsageError: no such run, none that is done, or a model that no layout can hold.
     """
     session = Session.from_env()
-    model = Path(args.name)
-    if model.suffix != ".safetensors":
-        folder = folder_of(session.machine, args.name)
-        model = folder / MODEL
-        if not model.exists():
-            why = "is not done" if folder.exists() else "is not there"
-            raise UsageError(f"run {args.name!r} {why}: there is no {model}")
+    trained = source.named(args.name, session.machine)
+    model = trained.model
     out = (args.out or model.parent / "hf").absolute()
     python = asvenv.Asv("full", session.machine).python()
     if not python.exists():
         raise UsageError(f"{python}: not there yet; python3 bench.py train makes it")
     done = subprocess.run(
-        [str(python), "-P", "-m", "cputrain.worker.training.hf", str(model.absolute()), str(out)],
+        [str(python), "-P", "-m", "cputrain.worker.training.hf", str(model), str(out)],
         cwd=paths.PROJECT,
         env={"PYTHONPATH": str(paths.PROJECT)},
         capture_output=True,
@@ -43,5 +36,8 @@ def main(args: argparse.Namespace) -> int:
     )
     if done.returncode:
         raise UsageError((done.stderr.strip() or "no output").split("\n")[-1])
-    print(f"{out}: {MODEL} and config.json, as transformers' from_pretrained takes them")
+    files = f"{MODEL} and config.json"
+    if trained.tokenizer is not None:
+        files = f"{MODEL}, config.json and the tokenizer"
+    print(f"{out}: {files}, as transformers' from_pretrained takes them")
     return 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
@@ -23,7 +25,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="FILE.toml", type=Path, help="fields by name, such as n_layer = 8"
     )
-    groups = {part: parser.add_argument_group(title) for part, title in TITLES.items()}
+    add_fields(parser, TITLES)
+
+
+def add_fields(parser: argparse.ArgumentParser, titles: Mapping[str, str]) -> None:
+    """Let a parser take each field by name, under a title for its part."""
+    groups = {part: parser.add_argument_group(title) for part, title in titles.items()}
     for name in FIELDS:
         flag = f"--{name.replace('_', '-')}"
         group = groups[PART_OF[name]]
@@ -39,9 +46,20 @@ def experiment(args: argparse.Namespace) -> Experiment:
     Raises:
         UsageError: it cannot be.
     """
+    try:
+        return described(args.preset, args.model, fields(args))
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+
+
+def fields(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that flags give, by name.
+
+    Raises:
+        UsageError: one has no such value.
+    """
     given = {name: getattr(args, name) for name in FIELDS if getattr(args, name) is not None}
     try:
-        fields = {n: value_of(n, v) if isinstance(v, str) else v for n, v in given.items()}
-        return described(args.preset, args.model, fields)
+        return {n: value_of(n, v) if isinstance(v, str) else v for n, v in given.items()}
     except ExperimentError as error:
         raise UsageError(str(error)) from error

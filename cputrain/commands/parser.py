@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cputrain.commands import (
     arguments,
+    finetune_flags,
     flags,
     fleet_flags,
     machine_verbs,
@@ -141,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     fleet_flags.add(verbs)
     flags.offline(train_flags.add(verbs))
     train_flags.add_export(verbs)
+    finetune_flags.add(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")
     machine.add_argument("name", nargs="?", help="one with results here; this one if left out")
     verbs.add_parser("doctor", help="what here disturbs measurements, and what to do about it")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from cputrain.commands import model_flags
+from cputrain.commands import model_flags, prompts
 from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
@@ -20,6 +20,7 @@ from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import events
 from cputrain.sweep.training.asked import Asked, folder_of, record_of
+from cputrain.sweep.training.source import MODEL, SUFFIX
 from cputrain.sweep.training.verb import Train
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
@@ -38,18 +39,23 @@ def main(args: argparse.Namespace) -> int:
     """
     if args.at is not None and args.resume is None:
         raise UsageError("--at: only with --resume")
-    known = _known(args)
+    known = known_run(args)
     if known is not None and not _describes(args):
         experiment = Experiment.from_json(known.worker.experiment)
     else:
         experiment = _experiment(args)
-    plan = _plan(args, known)
+    plan = prompts.given(args, plan_of(args, known), experiment)
     name = args.resume or args.out or _name(args, experiment)
-    _check(name)
-    if plan.files and (experiment.training.dataset, experiment.training.packing) != WHOLE:
-        raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
+    check_name(name)
+    check_data(plan, experiment)
     asked = Asked(name, experiment, plan, args.resume is not None, args.at)
     return driver.drive(Train(asked), without_models(args.offline))
+
+
+def check_data(plan: TrainingPlan, experiment: Experiment) -> None:
+    """Raise UsageError where files of one's own cannot be what is trained on."""
+    if plan.files and (experiment.training.dataset, experiment.training.packing) != WHOLE:
+        raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
 
 
 def _describes(args: argparse.Namespace) -> bool:
@@ -58,11 +64,11 @@ def _describes(args: argparse.Namespace) -> bool:
     return any(value is not None for value in (*given, *(getattr(args, n) for n in FIELDS)))
 
 
-def _known(args: argparse.Namespace) -> TrainRecord | None:
+def known_run(args: argparse.Namespace) -> TrainRecord | None:
     """The record of a run that is gone on with by its name."""
     if not args.resume:
         return None
-    _check(args.resume)
+    check_name(args.resume)
     folder = folder_of(Session.from_env().machine, args.resume)
     record = record_of(folder)
     if record is None:
@@ -72,7 +78,15 @@ def _known(args: argparse.Namespace) -> TrainRecord | None:
 
 def _experiment(args: argparse.Namespace) -> Experiment:
     """What is trained: as described, settled, with all of its data in memory."""
-    described = model_flags.experiment(args)
+    return settled(args, model_flags.experiment(args))
+
+
+def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
+    """A described experiment with the other flags' fields, as `train` runs it.
+
+    Raises:
+        UsageError: it cannot be.
+    """
     try:
         if args.settings is not None:
             fields = of_file(args.settings)
@@ -93,7 +107,7 @@ def _experiment(args: argparse.Namespace) -> Experiment:
         raise UsageError(str(error)) from error
 
 
-def _plan(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
+def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
     """The plan: as the flags say, and for the rest as the run on record has it."""
     steps = args.steps or (known.plan.steps if known else None)
     if steps is None:
@@ -132,6 +146,14 @@ def _name(args: argparse.Namespace, experiment: Experiment) -> str:
     return Path(args.model).stem if args.model else experiment.identity
 
 
-def _check(name: str) -> None:
+def name_of(text: str) -> str:
+    """What a run is called that starts from a run, a folder or a file of this name."""
+    path = Path(text)
+    is_model = path.name == MODEL  # that says nothing: its folder does
+    return path.absolute().parent.name if is_model else path.absolute().name.removesuffix(SUFFIX)
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what is no name of a run."""
     if not NAME.fullmatch(name):
         raise UsageError(f"{name!r} is no name of a run: letters, digits and . _ + - are")

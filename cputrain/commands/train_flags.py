@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cputrain.commands import arguments, model_flags
+from cputrain.commands import arguments, model_flags, prompt_flags
 
 USAGE = "bench.py train --steps N [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
 DESCRIPTION = """\
@@ -24,10 +24,17 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_run(train)
+    model_flags.add(train)
+    return train
+
+
+def add_run(train: argparse.ArgumentParser) -> None:
+    """Let a parser take what every run of many steps has."""
     train.add_argument(
         "--steps", type=arguments.steps, metavar="N", help="of the whole run (needed to begin)"
     )
-    train.add_argument("--out", metavar="NAME", help="of the run (default: preset, file or model)")
+    train.add_argument("--out", metavar="NAME", help="of the run (default: that of what it trains)")
     train.add_argument(
         "--settings", metavar="FILE.toml", type=Path, help="what tune recommended, after --model"
     )
@@ -93,8 +100,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
         default=[],
         help="train on these instead of the corpus: text, JSON lines or Parquet with a field text",
     )
-    model_flags.add(train)
-    return train
+    prompt_flags.add(train)
 
 
 def add_export(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cputrain import atomic
+from cputrain.data import tokenizer_file
 from cputrain.data.batches import END
 from cputrain.data.corpus import Corpus, DataError
 
@@ -56,3 +57,7 @@ class Bpe:
         # `encode` of the library keeps other threads waiting, `encode_batch` does not.
         encoded = [np.array(text.ids, np.int64) for text in self._tokenizer.encode_batch([*texts])]
         return [np.append(ids + (ids >= END), END) for ids in encoded]
+
+    def file(self) -> str:
+        """See `tokens.Tokenizer`."""
+        return tokenizer_file.of_bpe(self._tokenizer.to_str())

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from cputrain import atomic
+from cputrain.data import tokenizer_file
 from cputrain.data.batches import END
 from cputrain.data.corpus import Corpus, DataError
 
@@ -61,6 +62,9 @@ class Tokenizer(Protocol):
     def encode(self, texts: Sequence[str]) -> list[np.ndarray]:
         """The ids of each text and END. Several threads may do this at a time."""
 
+    def file(self) -> str:
+        """The text of its file: see `tokenizer_file`."""
+
 
 class Bytes:
     """The bytes of UTF-8."""
@@ -71,6 +75,10 @@ class Bytes:
         """See `Tokenizer`."""
         encoded = [np.frombuffer(text.encode(), np.uint8).astype(np.int64) for text in texts]
         return [np.append(ids, END) for ids in encoded]
+
+    def file(self) -> str:
+        """See `Tokenizer`."""
+        return tokenizer_file.of_bytes()
 
 
 def tokenizer(corpus: Corpus, vocab_size: int, root: Path) -> Tokenizer:

@@ -46,7 +46,7 @@ BY_HAND: Allowed = {
     "precision": ("fp32",),
     "optimizer": ("adamw",),
     "activation_checkpointing": (False,),
-    "fine_tuning": ("scratch",),
+    "fine_tuning": ("scratch", "full"),
     "attention_backend": ("manual",),
     "compile": ("eager",),
     "loss_chunk": (None,),

@@ -6,10 +6,27 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from cputrain.record.continued import Prompt
 from cputrain.record.part import Count, Part, Seconds
 
 Steps = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+
+
+class Start(Part, frozen=True, kw_only=True):
+    """The trained model that a run starts from.
+
+    Attributes:
+        name: of the run, or of the file.
+        file: the weights; read once, when the run starts.
+        sha256: of that file.
+        tokenizer: SHA-256 of its tokenizer, a copy of which lies in the new run's folder.
+    """
+
+    name: str
+    file: str
+    sha256: str
+    tokenizer: str
 
 
 class TrainingPlan(Part, frozen=True, kw_only=True):
@@ -29,6 +46,8 @@ class TrainingPlan(Part, frozen=True, kw_only=True):
         patience: evaluations without a lower validation loss that end the run; None is off.
         tensorboard: whether event files are written beside the table of steps.
         files: what is trained on instead of the corpus.
+        start: what is fine-tuned; None trains from scratch.
+        prompt: what the model continues at the end.
     """
 
     steps: Steps
@@ -45,3 +64,10 @@ class TrainingPlan(Part, frozen=True, kw_only=True):
     patience: Steps | None = None
     tensorboard: bool = False
     files: list[str] = field(default_factory=list)
+    start: Start | None = None
+    prompt: Prompt | None = None
+
+    @property
+    def verb(self) -> str:
+        """The verb of the command line that makes such runs."""
+        return "train" if self.start is None else "finetune"

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.continued import Continued
 from cputrain.record.notices import Notice, Seen
 from cputrain.record.part import Count, Number, Part, Parts, Seconds
 from cputrain.record.plan import TrainingPlan
@@ -26,6 +27,19 @@ class Placed(Part, frozen=True, kw_only=True, tag_field="answer", tag="placed"):
     """Where the worker runs."""
 
     placement: Placement
+
+
+class Started(Part, frozen=True, kw_only=True, tag_field="answer", tag="started"):
+    """A trained model was taken up, and no step was taken yet.
+
+    Attributes:
+        validation_loss: of that model, on what the run is validated on.
+        trained, weights: weights that the run changes, and all.
+    """
+
+    validation_loss: Number
+    trained: Count
+    weights: Count
 
 
 class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progressed"):
@@ -68,6 +82,7 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
         training_s: seconds in steps, of all its stretches, as its table of steps has them.
         best_loss, best_step: of the lowest validation loss.
         model_file: the weights alone, of the last step; None of a run that is not done.
+        tokenizer: SHA-256 of its file, beside the weights; None without text.
     """
 
     step: Count
@@ -80,9 +95,10 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     best_step: Count | None = None
     peak_rss_bytes: Count | None = None
     model_file: str | None = None
+    tokenizer: str | None = None
 
 
-TrainingAnswer = Phase | Failed | Placed | Ready | Progressed | Kept | Ended | Notice
+TrainingAnswer = Phase | Failed | Placed | Ready | Started | Progressed | Kept | Ended | Notice
 DECODER = msgspec.json.Decoder(TrainingAnswer)
 
 
@@ -156,6 +172,8 @@ class TrainRecord(Part, frozen=True, kw_only=True):
     Attributes:
         worker: what ran, and what was in force, in the last stretch.
         ended: of the last stretch that came to an end; None before.
+        started: what a run that fine-tunes started with.
+        continued: what the model wrote at the end, where that was asked for.
     """
 
     schema: Literal[1] = SCHEMA
@@ -165,6 +183,8 @@ class TrainRecord(Part, frozen=True, kw_only=True):
     stretches: list[Stretch] = field(default_factory=list)
     ended: Ended | None = None
     beside: Beside | None = None
+    started: Started | None = None
+    continued: Continued | None = None
 
     def with_last(self, **changes: object) -> TrainRecord:
         """With some fields of its last stretch changed."""

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from cputrain.record.train import FILE, PROGRESS, Beside, Ended, Progressed, TrainRecord
+from cputrain.record.continued import Continued
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.train import (
+    FILE,
+    PROGRESS,
+    Beside,
+    Ended,
+    Progressed,
+    Started,
+    TrainRecord,
+)
 from cputrain.report import words
-from cputrain.wording import counted
+from cputrain.wording import counted, one_line
 
 
 def progress(told: Progressed, steps: int, now: datetime.datetime) -> str:
@@ -31,6 +42,20 @@ def progress(told: Progressed, steps: int, now: datetime.datetime) -> str:
     return ", ".join(parts)
 
 
+def starts(plan: TrainingPlan) -> list[str]:
+    """What a run fine-tunes; no line where it starts from scratch."""
+    start = plan.start
+    if start is None:
+        return []
+    return [f"fine-tuning {start.name}: {start.file}, SHA-256 {start.sha256[:12]}"]
+
+
+def started(told: Started) -> str:
+    """How good the model is that a run fine-tunes, and how much of it is trained."""
+    many = f"{words.whole(told.trained)} of {words.whole(told.weights)} weights are trained"
+    return f"step 0, validation {told.validation_loss:.4f}; {many}"
+
+
 def clock(at: datetime.datetime, now: datetime.datetime) -> str:
     """ "18:04:31" today, with the day on other ones."""
     text = at.strftime("%H:%M:%S")
@@ -44,6 +69,8 @@ def ended(record: TrainRecord, end: Ended) -> str:
         text += f", ended early: {waited(end)}"
     if end.validation_loss is not None:
         text += f", validation loss {end.validation_loss:.4f}"
+    if record.started is not None:
+        text += f" ({record.started.validation_loss:.4f} before the first step)"
     if end.best_loss is not None and end.best_step is not None:
         text += f", lowest {end.best_loss:.4f} at step {words.whole(end.best_step)}"
     wall_s = sum(stretch.wall_s for stretch in record.stretches)
@@ -89,3 +116,20 @@ def beside(known: Beside | None) -> str:
     ratio = known.actual_s / known.projected_s
     took = words.duration(known.actual_s)
     return f"{text} for its steps, they took {took}, {words.ratio(ratio)} of it{verdict}"
+
+
+def continued(answer: Continued) -> list[str]:
+    """What a model wrote, after a line on how; the text is indented, and nothing in it is obeyed.
+
+    A model writes whatever bytes it likes: escape sequences of terminals, too.
+    """
+    prompt = answer.prompt
+    how = "the likeliest tokens"
+    if prompt.temperature:
+        how = f"temperature {prompt.temperature:g}, seed {prompt.seed}"
+    end = ", and the end of the text" if answer.is_ended else ""
+    text = f"{prompt.text}{answer.text}"
+    return [
+        f"{counted(answer.tokens, 'token')}{end} after {one_line(repr(prompt.text))}, {how}:",
+        *(f"    {one_line(line)}" for line in re.split(r"\r\n|\r|\n", text)),
+    ]

@@ -44,8 +44,14 @@ def run(request: TrainRequest) -> bool:
     if (why_not := placement.why_not(experiment)) is not None:
         _say(Failed(status="skipped", reason=why_not))
         return False
+    plan = request.plan
+    start = plan.start if plan.resume is None else None  # a checkpoint has all weights
     told = WorkerRequest(
-        folder=request.folder, offline=session.offline, model_cap_bytes=0, plan=request.plan
+        folder=request.folder,
+        offline=session.offline,
+        model_cap_bytes=0,
+        start=None if start is None else start.file,
+        plan=plan,
     )
     worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), told, command=PROGRAM)
 

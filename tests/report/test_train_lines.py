@@ -1,13 +1,20 @@
 """How far a run has come, in one line."""
 
 import datetime
+import unicodedata
 from pathlib import Path
 
 import pytest
 from msgspec import structs
+from settled import settled
 
-from cputrain.record.train import Ended, Progressed
-from cputrain.report import train
+from cputrain.record.continued import Continued, Prompt
+from cputrain.record.plan import Start, TrainingPlan
+from cputrain.record.train import Ended, Progressed, Started, TrainRecord
+from cputrain.report import train, words
+from cputrain.run import recording
+from cputrain.run.session import Session
+from cputrain.wording import UNSEEN
 
 pytestmark = pytest.mark.tools
 NOW = datetime.datetime(2026, 11, 22, 23, 0)
@@ -55,3 +62,34 @@ def test_the_model_is_that_of_the_last_step_and_the_best_one_is_named():
         "checkpoints/step-1200.safetensors), progress.csv, train.json, checkpoints/, events.out"
     )
     assert "lowest" not in train.left(Path("x"), structs.replace(END, best_step=1800), [])
+def test_a_run_that_fine_tunes_says_from_what_and_how_much_was_gained():
+    start = Start(name="night", file="/x/model.safetensors", sha256="ab" * 32, tokenizer="")
+    plan = TrainingPlan(steps=50, start=start)
+    assert train.starts(plan) == ["fine-tuning night: /x/model.safetensors, SHA-256 abababababab"]
+    assert train.starts(TrainingPlan(steps=50)) == []
+    started = Started(validation_loss=2.5, trained=12_288, weights=458_368)
+    trained, weights = words.whole(12_288), words.whole(458_368)
+    line = f"step 0, validation 2.5000; {trained} of {weights} weights are trained"
+    assert train.started(started) == line
+    worker = recording.opened(Session(id="x", run="x", machine="here"), settled())
+    record = TrainRecord(name="x", plan=plan, worker=worker, started=started)
+    ended = Ended(step=50, is_done=True, training_s=1.0, validation_loss=1.5)
+    assert "validation loss 1.5000 (2.5000 before the first step)" in train.ended(record, ended)
+
+
+@pytest.mark.parametrize("end", ["\x1b]0;title\x07", "\u202etxt", "\x9b31m", "\r\x1b[2K"])
+def test_nothing_that_a_model_writes_is_obeyed(end):
+    answer = Continued(
+        prompt=Prompt(text="a\nb"), text=f"c{end}\nd", tokens=3, is_ended=True, seconds=1.0
+    )
+    lines = train.continued(answer)
+    assert lines[0].startswith("3 tokens, and the end of the text after 'a\\nb', temperature 0.8")
+    assert lines[1:3] == ["    a", lines[2]] and lines[2].startswith("    bc")
+    assert lines[-1] == "    d"
+    assert all(unicodedata.category(c) not in UNSEEN for line in lines for c in line)
+
+
+def test_the_likeliest_tokens_have_no_seed():
+    prompt = Prompt(text="", temperature=0)
+    answer = Continued(prompt=prompt, text="x", tokens=1, is_ended=False, seconds=1.0)
+    assert train.continued(answer) == ["1 token after '', the likeliest tokens:", "    x"]

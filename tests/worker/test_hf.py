@@ -160,3 +160,20 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(UsageError, match="no model of a run"):
         hf.export(path, tmp_path / "hf")
+
+
+def test_the_tokenizer_goes_along(tmp_path):
+    pytest.importorskip("tokenizers")
+    from tokenizers import Tokenizer
+
+    from cputrain.data import tokenizer_file
+
+    experiment = MODELS["gpt"]
+    saved.save(tmp_path / "run", experiment, weights_of(experiment), 10**9)
+    (tmp_path / "run" / tokenizer_file.FILE).write_text(tokenizer_file.of_bytes())
+    hf.export(tmp_path / "run" / saved.MODEL, tmp_path / "hf")
+    config = json.loads((tmp_path / "hf" / "tokenizer_config.json").read_text())
+    tokenizer = Tokenizer.from_file(str(tmp_path / "hf" / tokenizer_file.FILE))
+    assert tokenizer.encode("a\u00e4").ids == list("a\u00e4".encode())
+    assert tokenizer.token_to_id(config["eos_token"]) == 256
+    assert config["model_max_length"] == experiment.training.seq_len

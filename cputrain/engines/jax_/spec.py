@@ -29,7 +29,7 @@ class JaxSpec(Spec):
         "objective": ("causal",),
         "precision": ("fp32", "bf16", "mixed"),
         "optimizer": ("adamw", "sgd", "lion"),
-        "fine_tuning": ("scratch",),
+        "fine_tuning": ("scratch", "full"),
         "compile": ("xla",),
         "loss_chunk": (None,),
         "matmul_backend": ("default",),

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from cputrain.model.lora import ALPHA as ALPHA
 from cputrain.model.shapes import LORA_RANK
-
-ALPHA = 16
-"""The addition is scaled by ALPHA / rank (sec. 4.1), which is 2."""
 
 
 def adapt(model: nn.Module, added: Mapping[str, Tensor]) -> None:

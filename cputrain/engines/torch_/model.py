@@ -122,6 +122,10 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
         """Final hidden states [B, T, C], which the heads read."""
         return self._states(inputs, relations)[0]
 
+    def logits(self, x: Tensor) -> Tensor:
+        """Of the token head, from final hidden states: [..., C] -> [..., vocab_size]."""
+        return F.linear(x if self.mlm is None else self.mlm(x), *self._table())
+
     def _states(self, inputs: Tensor, relations: Tensor | None) -> tuple[Tensor, list[Tensor]]:
         """Final hidden states, and the balance loss of each block that has experts."""
         x = F.embedding(inputs, self.wte)

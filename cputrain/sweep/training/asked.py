@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain import paths
+from cputrain import atomic, paths
+from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.record import files
@@ -25,6 +26,7 @@ class Asked:
         plan: without what is known only here: what is gone on from, and the peak.
         goes_on: whether it is to go on with what is there.
         at: the step to go on from; None is the latest.
+        tokenizer: text of its file, of the model that is fine-tuned.
     """
 
     name: str
@@ -32,6 +34,17 @@ class Asked:
     plan: TrainingPlan
     goes_on: bool
     at: int | None
+    tokenizer: str | None = None
+
+    @property
+    def has_own_tokens(self) -> bool:
+        """Whether its tokens are not those that suites make of the corpus."""
+        return bool(self.plan.files) or self.plan.start is not None
+
+    def lay(self, folder: Path, step: int | None) -> None:
+        """Put the tokenizer into the folder of a run that begins: see `resumed_step`."""
+        if self.tokenizer is not None and step is None:
+            atomic.write_text(folder / tokenizer_file.FILE, self.tokenizer)
 
 
 def folder_of(machine: str, name: str) -> Path:
@@ -51,7 +64,7 @@ def record_of(folder: Path) -> TrainRecord | None:
     except FileNotFoundError:
         return None
     except (OSError, files.RecordError) as error:
-        raise UsageError(f"{path}: {error}; or train under another name: --out NAME") from error
+        raise UsageError(f"{path}: {error}; or take another name: --out NAME") from error
 
 
 def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int | None:
@@ -62,7 +75,7 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
             no step left, or a checkpoint that is damaged.
     """
     there = checkpoints.steps(folder)
-    again = f"python3 bench.py train --resume {asked.name}"
+    again = f"python3 bench.py {asked.plan.verb} --resume {asked.name}"
     if not asked.goes_on:
         if there:
             of = "" if known is None else f" of {known.plan.steps}"
@@ -124,3 +137,8 @@ def _same(asked: Asked, known: TrainRecord) -> None:
     if asked.plan.clip != known.plan.clip or asked.plan.files != known.plan.files:
         what = "--clip" if asked.plan.clip != known.plan.clip else "--data"
         raise UsageError(f"{what} is another one than in run {known.name!r}: --out NAME starts one")
+    start, its_start = asked.plan.start, known.plan.start
+    if (start and start.sha256) != (its_start and its_start.sha256):
+        raise UsageError(
+            f"--from is another model than that of run {known.name!r}: --out NAME starts another"
+        )

@@ -24,6 +24,7 @@ from cputrain.record.train import (
     Kept,
     Placed,
     Progressed,
+    Started,
     Stretch,
     TrainRecord,
 )
@@ -35,7 +36,7 @@ from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan, stopping
 from cputrain.sweep.one_request import ProcessEnd, RequestProcess
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.training import beside
+from cputrain.sweep.training import beside, continuing
 from cputrain.sweep.training.asked import Asked, folder_of, record_of, resumed_step
 from cputrain.sweep.training.events import EventFiles
 
@@ -70,7 +71,7 @@ class Train:
         why_not = placement.why_not(experiment, stacks.of(experiment))
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
-        if self.asked.plan.files:  # nothing is to be made of the corpus but its bytes
+        if self.asked.has_own_tokens:  # nothing is to be made of the corpus but its bytes
             experiment = experiment.but(vocab_size=BYTES + experiment.training.is_masked)
         cell = plan.PlannedCell((0,), experiment, why_not)
         return [plan.Planned("train", "train", suite.Suite, (cell,))]
@@ -91,7 +92,10 @@ class Train:
         self.record = TrainRecord(
             name=self.asked.name, plan=self.plan, worker=worker, stretches=[*stretches, started]
         )
-        for line in described.lines(self.asked.experiment):
+        if known is not None and step is not None:
+            self.record = structs.replace(self.record, started=known.started)
+        self.asked.lay(self.folder, step)
+        for line in (*report.starts(self.plan), *described.lines(self.asked.experiment)):
             self.progress.say(line)
         if step is not None:
             self.progress.say(f"going on with {self.asked.name} after step {step}")
@@ -160,6 +164,9 @@ class Train:
                 worker = record.worker.with_ready(ready, record.worker.place)
                 self.record = structs.replace(record, worker=worker)
                 self._write()
+            case Started() as told:
+                self.record = structs.replace(record, started=told)
+                self.progress.say(report.started(told))
             case Progressed() as told:
                 self.record = record.with_last(last=told.step, wall_s=seconds)
                 self._tell(told, seconds)
@@ -218,7 +225,10 @@ class Train:
         self.record = structs.replace(self.record, beside=known)
         self._write()
         self.progress.say(report.ended(self.record, ended))
-        self.progress.say(report.beside(known))
+        if known is not None or self.plan.start is None:  # project knows no fine-tuning
+            self.progress.say(report.beside(known))
+        self.record = continuing.at_end(self.record, self.folder, self.session, self.progress.say)
+        self._write()
         where = self.folder.relative_to(paths.ROOT)
         self.progress.say(report.left(where, ended, self._events.names))
 
@@ -228,5 +238,5 @@ class Train:
             return "nothing was saved yet: the same command starts it again"
         return (
             f"saved at step {self._saved} of {self.asked.plan.steps}: "
-            f"python3 bench.py train --resume {self.asked.name} goes on from there"
+            f"python3 bench.py {self.asked.plan.verb} --resume {self.asked.name} goes on from there"
         )

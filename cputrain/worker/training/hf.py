@@ -2,19 +2,21 @@
 
 `python -m cputrain.worker.training.hf MODEL FOLDER` reads model.safetensors of a run and writes
 model.safetensors and config.json, which `transformers.AutoModelForCausalLM.from_pretrained` takes.
-Token ids stay: with bytes 0 to 255 are the bytes and 256 is the end of text.
+Token ids stay: with bytes 0 to 255 are the bytes and 256 is the end of text. The run's tokenizer
+goes along, as `transformers.AutoTokenizer.from_pretrained` takes it.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cputrain import atomic
+from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
-from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment import Experiment
+from cputrain.worker.training import whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +82,7 @@ def _check(experiment: Experiment) -> None:
     if model.attention != "full":
         raise UsageError(f"attention = {model.attention!r} {no}: full attention has one")
     if experiment.training.fine_tuning == "lora":
-        raise UsageError(f"fine_tuning = 'lora' {no}")
+        raise UsageError(f"fine_tuning = 'lora' {no}: merged it has one")
     if model.architecture == "llama" and model.activation != "swiglu":
         raise UsageError(f"llama with activation = {model.activation!r} {no}: swiglu has one")
     if model.architecture == "gpt" and (
@@ -155,18 +157,27 @@ def export(model: Path, folder: Path) -> None:
         UsageError: it is no such model, or has no place in a layout.
         OSError: it cannot be written.
     """
-    from safetensors import SafetensorError, safe_open
     from safetensors.numpy import save
 
-    try:
-        with safe_open(model, framework="numpy") as file:
-            experiment = Experiment.from_json(json.loads(file.metadata()["experiment"]))
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, ExperimentError) as error:
-        raise UsageError(f"{model}: no model of a run: {error}") from error
+    experiment, weights = whole.load(model)
     named = tensors(experiment, weights)
     atomic.write_bytes(folder / "model.safetensors", save(named, metadata={"format": "pt"}))
     atomic.write_json(folder / "config.json", config(experiment))
+    tokenizer = model.with_name(tokenizer_file.FILE)
+    if tokenizer.exists():
+        atomic.write_bytes(folder / tokenizer_file.FILE, tokenizer.read_bytes())
+        atomic.write_json(folder / "tokenizer_config.json", _tokenizer(experiment))
+
+
+def _tokenizer(experiment: Experiment) -> dict[str, Any]:
+    """What tokenizer_config.json says: what reads tokenizer.json, and what its ids are for."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": tokenizer_file.END_TOKEN,
+        "eos_token": tokenizer_file.END_TOKEN,
+        "model_max_length": experiment.training.seq_len,
+        "clean_up_tokenization_spaces": False,
+    }
 
 
 def main() -> int:

@@ -28,10 +28,10 @@ from cputrain.record.process import State
 from cputrain.record.requests import JobRequest
 from cputrain.record.train import PROGRESS, Ended
 from cputrain.record.work import Counts, Data
-from cputrain.worker import saved, serving
+from cputrain.worker import serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import schedule
+from cputrain.worker.training import schedule, starting, whole
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 from cputrain.worker.training.watching import Watching
@@ -39,7 +39,6 @@ from cputrain.worker.training.watching import Watching
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
 
-NO_LIMIT = 2**62
 TOO_MUCH = 1e15
 """What a record holds: a loss beyond it is finite for some more steps at most."""
 
@@ -68,7 +67,9 @@ class TrainingJob(Preparation):
         """The documents that are trained on; the others are kept apart."""
         from cputrain.worker.training.sources import opened
 
-        self.split = opened(self.experiment, self.plan, paths.DATA, self.request.offline)
+        self.split = opened(
+            self.experiment, self.plan, paths.DATA, self.request.offline, self.folder
+        )
         return self.split.training
 
     def run(self) -> None:
@@ -77,6 +78,7 @@ class TrainingJob(Preparation):
         del self.initial
         start = self.step
         self.begin()
+        self.say_started()
         last_loss = None
         while self.step < self.plan.steps and not (self.stopping or self.saving.is_early_end):
             last_loss = self.train_step()
@@ -107,6 +109,12 @@ class TrainingJob(Preparation):
         self.table = Table(self.folder / PROGRESS, self.step)
         self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
         self.watching = Watching(*(self.experiment, self.placement, self.feed), self.step, self.say)
+
+    def say_started(self) -> None:
+        """What the model that is fine-tuned says of what is held back."""
+        what = self.experiment, self.plan, self.started_from, self.engine, self.validation
+        if (told := starting.started(*what)) is not None:
+            self.say(told)
 
     def keep_rows(self, is_synced: bool = True) -> None:
         """Have the rows of all steps so far on disk."""
@@ -179,9 +187,7 @@ class TrainingJob(Preparation):
         self.table.flush()
         is_early = self.step < self.plan.steps and self.saving.is_early_end
         is_done = is_early or self.step == self.plan.steps
-        if is_done:
-            weights = self.engine.weights()
-            saved.save(self.folder, self.experiment, weights, NO_LIMIT)
+        made = whole.save(self.folder, self.experiment, self.engine.weights()) if is_done else {}
         peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
         self.say(
             Ended(
@@ -194,7 +200,7 @@ class TrainingJob(Preparation):
                 best_loss=self.saving.best_loss,
                 best_step=self.saving.best_step,
                 peak_rss_bytes=peak if isinstance(peak, int) else None,
-                model_file=saved.MODEL if is_done else None,
+                **made,
             )
         )
 

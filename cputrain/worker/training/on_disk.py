@@ -15,14 +15,13 @@ from typing import IO, Any, cast
 import numpy as np
 
 from cputrain import atomic
-from cputrain.data import tokens
+from cputrain.data import tokenizer_file
 from cputrain.data.batches import END
-from cputrain.data.corpus import Corpus, DataError, fingerprint
+from cputrain.data.corpus import DataError
+from cputrain.data.tokenizer_file import FromFile
 from cputrain.data.tokens import Tokens
-from cputrain.worker.training import rows
+from cputrain.worker.training import own_tokenizer, rows
 
-SAMPLE = 1 << 25
-"""Bytes of text that a BPE is trained on: the first ones."""
 TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
 END_IDS = np.array([END])
 TOGETHER = 1 << 20
@@ -58,18 +57,26 @@ class OnDisk:
 
 
 def kept(
-    files: list[str], vocab_size: int, share: float, seed: int, root: Path
+    files: list[str],
+    vocab_size: int,
+    share: float,
+    seed: int,
+    root: Path,
+    given: FromFile | None = None,
 ) -> tuple[Tokens, Tokens, dict[str, Any]]:
     """Tokens to train on, tokens to validate, and facts on both; made where they are not kept.
+
+    The facts have the text of the tokenizer's file as "tokenizer_file".
 
     Of each 1 / share documents one is held back, drawn by the seed.
 
     Args:
         files: absolute paths.
-        vocab_size: of the tokenizer: bytes, or a BPE of the first `SAMPLE` bytes of text.
+        vocab_size: ids at most; see `own_tokenizer.tokenizer`.
         share: of the documents, held back.
         seed: draws them.
         root: the data folder.
+        given: the tokenizer, in place of one that is made here.
 
     Raises:
         DataError: a file that cannot be read or used, or a folder that cannot be written.
@@ -77,11 +84,16 @@ def kept(
     try:
         found = [Path(name).stat() for name in files]
         about = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(files, found, strict=True)]
-        key = hashlib.sha256(json.dumps([about, vocab_size, share, seed]).encode()).hexdigest()
-        folder = root / f"own-{key[:16]}"
+        what = [about, vocab_size, share, seed]
+        what += [] if given is None else [tokenizer_file.digest(given.file())]
+        folder = root / f"own-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]}"
         if not (folder / FACTS).exists():
-            _make(files, vocab_size, share, seed, folder)
+            _make(files, vocab_size, share, seed, folder, given)
         facts = json.loads((folder / FACTS).read_bytes())
+        if not (folder / tokenizer_file.FILE).exists():  # an earlier version made the tokens
+            made = given or own_tokenizer.tokenizer(files, vocab_size, root)
+            atomic.write_text(folder / tokenizer_file.FILE, made.file())
+        facts["tokenizer_file"] = (folder / tokenizer_file.FILE).read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(f"{error.filename or root}: {error.strerror or error}") from error
     dtype = _dtype(vocab_size)
@@ -103,28 +115,32 @@ def _dtype(vocab_size: int) -> Any:
     return np.uint16 if vocab_size <= 1 << 16 else np.int32
 
 
-def _all(files: list[str]) -> Iterator[str]:
-    return itertools.chain.from_iterable(rows.documents(Path(name)) for name in files)
-
-
-def _make(files: list[str], vocab_size: int, share: float, seed: int, folder: Path) -> None:
+def _make(
+    files: list[str],
+    vocab_size: int,
+    share: float,
+    seed: int,
+    folder: Path,
+    given: FromFile | None,
+) -> None:
     """Write the tokens into a folder aside, which then takes its place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     for left in folder.parent.glob(".own-*"):  # of a process that was killed
         shutil.rmtree(left, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        encoder = _tokenizer(files, vocab_size, folder.parent)
+        encoder = given or own_tokenizer.tokenizer(files, vocab_size, folder.parent)
+        is_bytes = encoder.file() == tokenizer_file.of_bytes()
         digest, counts = hashlib.sha256(), [0, 0]
         dtype = _dtype(vocab_size)
         with (aside / TRAIN).open("wb") as train, (aside / REST).open("wb") as rest:
             writers = _Writer(train, dtype), _Writer(rest, dtype)
-            for text, is_rest in drawn(_all(files), round(1 / share), seed):
+            for text, is_rest in drawn(rows.of_all(files), round(1 / share), seed):
                 data = text.encode()
                 digest.update(b"%d:" % len(data))
                 digest.update(data)
                 counts[is_rest] += 1
-                if vocab_size == tokens.BYTES:  # as `tokens.Bytes`, five times as fast
+                if is_bytes:  # as `tokens.Bytes`, five times as fast
                     writers[is_rest].add(np.frombuffer(data, np.uint8), END_IDS)
                 else:
                     writers[is_rest].add(*encoder.encode([text]))
@@ -134,14 +150,15 @@ def _make(files: list[str], vocab_size: int, share: float, seed: int, folder: Pa
             raise DataError(
                 f"{', '.join(files)}: {sum(counts)} documents: two are needed, one for validation"
             )
-        name = "bytes" if vocab_size == tokens.BYTES else f"bpe-{vocab_size}"
+        name = f"bpe-{vocab_size if given is None else given.vocab}"
         facts = {
             "source": ", ".join(Path(file).name for file in files),
             "fingerprint": digest.hexdigest(),
-            "tokenizer": name,
+            "tokenizer": "bytes" if is_bytes else name,
             "vocab": encoder.vocab,
             "documents": counts,
         }
+        atomic.write_text(aside / tokenizer_file.FILE, encoder.file())
         atomic.write_json(aside / FACTS, facts)
         aside.chmod(0o755)
         aside.rename(folder)
@@ -182,16 +199,3 @@ def drawn(documents: Iterable[str], group: int, seed: int) -> Iterator[tuple[str
         chosen = int(np.random.default_rng([seed, number]).integers(among)) if among > 1 else None
         yield from ((text, place == chosen) for place, text in enumerate(texts))
         number += 1
-
-
-def _tokenizer(files: list[str], vocab_size: int, root: Path) -> tokens.Tokenizer:
-    if vocab_size <= tokens.BYTES:
-        return tokens.tokenizer(Corpus((), "", ""), vocab_size, root)
-    texts, size = [], 0
-    for text in _all(files):
-        texts.append(text)
-        size += len(text.encode())
-        if size >= SAMPLE:
-            break
-    sample = Corpus(tuple(texts), "the first texts", fingerprint(tuple(texts)))
-    return tokens.tokenizer(sample, vocab_size, root)

@@ -8,6 +8,7 @@ Parquet (.parquet): each row's column "text". Text is UTF-8.
 from __future__ import annotations
 
 import codecs
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,11 @@ def documents(path: Path) -> Iterator[str]:
         yield from (text for text in kind(path) if text.strip())
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from error
+
+
+def of_all(files: list[str]) -> Iterator[str]:
+    """The documents of several files, one file after another. Raises DataError as `documents`."""
+    return itertools.chain.from_iterable(documents(Path(name)) for name in files)
 
 
 def _text(path: Path) -> Iterator[str]:

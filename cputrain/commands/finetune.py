@@ -1,0 +1,133 @@
+"""The `finetune` verb: a trained model goes on with other text."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import Any
+
+from msgspec import structs
+
+from cputrain.commands import model_flags, prompts, train
+from cputrain.commands.sessions import without_models
+from cputrain.data import tokenizer_file
+from cputrain.errors import UsageError
+from cputrain.experiment import PART_OF, Experiment, ExperimentError
+from cputrain.experiment.described import of_file
+from cputrain.experiment.runtime import Runtime
+from cputrain.experiment.system import System
+from cputrain.record.plan import Start
+from cputrain.record.train import TrainRecord
+from cputrain.run.session import Session
+from cputrain.sweep import driver
+from cputrain.sweep.training import source
+from cputrain.sweep.training.asked import Asked
+from cputrain.sweep.training.source import Source
+from cputrain.sweep.training.verb import Train
+
+SHAPE = (
+    *(name for name, part in PART_OF.items() if part == "model" and name != "dropout"),
+    *("seq_len", "objective", "dataset"),
+)
+"""Fields that a trained model keeps."""
+MERGED = ("fp32", "bf16", "mixed")
+"""Precisions in which additions merged into weights are what they were beside them."""
+
+
+def main(args: argparse.Namespace) -> int:
+    """Fine-tune, and print.
+
+    Raises:
+        UsageError: a model, a method or a run that cannot be.
+    """
+    if args.at is not None and args.resume is None:
+        raise UsageError("--at: only with --resume")
+    known = train.known_run(args)
+    plan = train.plan_of(args, known)
+    if known is None:
+        model = _source(args)
+        experiment, tokenizer = _experiment(args, model), model.tokenizer_text()
+        start = Start(
+            name=model.name,
+            file=str(model.model),
+            sha256=model.sha256(),
+            tokenizer=tokenizer_file.digest(tokenizer),
+        )
+        name = args.out or f"{train.name_of(model.name)}-{args.method}"
+        train.check_name(name)
+        plan = structs.replace(plan, start=start)
+        asked = Asked(name, experiment, plan, args.resume is not None, args.at, tokenizer)
+    else:
+        asked = Asked(args.resume, _known(args, known), plan, True, args.at)
+    train.check_data(plan, asked.experiment)
+    _check_rates(asked.experiment, plan.steps)
+    asked = dataclasses.replace(asked, plan=prompts.given(args, plan, asked.experiment))
+    return driver.drive(Train(asked), without_models(args.offline))
+
+
+def _check_rates(experiment: Experiment, steps: int) -> None:
+    """Raise UsageError where the learning rate would never be reached."""
+    warm_up = experiment.training.lr_warmup_steps
+    if warm_up >= steps:
+        raise UsageError(
+            f"lr_warmup_steps = {warm_up}: the run has {steps} steps; --warmup-steps N says another"
+        )
+
+
+def _source(args: argparse.Namespace) -> Source:
+    if args.source is None or args.method is None:
+        raise UsageError("--from RUN and --method full, head or lora are needed to begin")
+    return source.named(args.source, Session.from_env().machine)
+
+
+def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
+    """What a run on record trains; other flags than its own are refused where it goes on."""
+    if known.plan.start is None:
+        raise UsageError(
+            f"run {known.name!r} fine-tunes nothing: python3 bench.py train --resume {known.name}"
+        )
+    if args.source is not None or args.method is not None:
+        raise UsageError("--from and --method: not with --resume NAME, which has its own")
+    was = Experiment.from_json(known.worker.experiment)
+    return _but(args, was, model_flags.fields(args))
+
+
+def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
+    """The source's model and training by this method, with the flags' fields.
+
+    Raises:
+        UsageError: another shape, or a method that the engine or the model has not.
+    """
+    was, fields = model.experiment, model_flags.fields(args)
+    if was.training.fine_tuning == "lora":
+        raise UsageError(f"{model.model}: has low-rank additions beside its weights: not merged")
+    told = dict(fields)
+    try:
+        told = {**(of_file(args.settings) if args.settings else {}), **fields}
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    for name in SHAPE:
+        if name in told and told[name] != was.flat()[name]:
+            raise UsageError(
+                f"{name} = {told[name]}: {model.name} has {name} = {was.flat()[name]}, and a "
+                "trained model keeps its shape"
+            )
+    if told.get("engine", was.runtime.engine) != was.runtime.engine:
+        was = dataclasses.replace(was, runtime=Runtime(), system=System())
+    method: dict[str, Any] = {"fine_tuning": args.method, "processes": None}
+    if args.method == "head":
+        method["tied"] = False
+    made = _but(args, was, {**method, **{n: v for n, v in fields.items() if n != "tied"}})
+    if args.method == "lora" and made.training.precision not in MERGED:
+        raise UsageError(
+            f"precision = {made.training.precision!r}: merged weights would be rounded anew; "
+            f"--method lora has {', '.join(MERGED)}"
+        )
+    return made
+
+
+def _but(args: argparse.Namespace, was: Experiment, fields: dict[str, Any]) -> Experiment:
+    try:
+        return train.settled(args, was.but(**fields))
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error

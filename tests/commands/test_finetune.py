@@ -1,0 +1,190 @@
+"""What `finetune` and `sample` refuse, each in one line with status 2, before anything runs."""
+
+import json
+import math
+
+import pytest
+from settled import settled
+
+from cputrain.commands import cli, prompts
+from cputrain.data import tokenizer_file
+from cputrain.errors import UsageError
+from cputrain.experiment import Experiment
+from cputrain.model.shapes import weight_shapes
+from cputrain.record import files
+from cputrain.record.plan import Start, TrainingPlan
+from cputrain.record.train import Ended, TrainRecord
+from cputrain.run import recording
+from cputrain.run.session import Session
+from cputrain.sweep.training import source
+
+pytestmark = pytest.mark.tools
+SMALL = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
+
+
+def written(path, experiment):
+    """A model's file as safetensors has it, of zeros."""
+    head, end = {"__metadata__": {"experiment": json.dumps(experiment.to_json())}}, 0
+    for name, shape in weight_shapes(experiment).items():
+        size = 4 * math.prod(shape)
+        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    data = json.dumps(head).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(len(data).to_bytes(8, "little") + data + bytes(end))
+
+
+@pytest.fixture
+def run(own_root):
+    """A run that is done."""
+
+    def made(name="mine", experiment=SMALL, **plan):
+        folder = own_root / "output" / "here" / "train" / name
+        written(folder / source.MODEL, experiment)
+        text = tokenizer_file.of_bytes()
+        (folder / tokenizer_file.FILE).write_text(text, encoding="utf-8")
+        ended = Ended(step=9, is_done=True, training_s=1.0, tokenizer=tokenizer_file.digest(text))
+        record = TrainRecord(
+            name=name,
+            plan=TrainingPlan(steps=9, **plan),
+            worker=recording.opened(Session.from_env(), experiment),
+            ended=ended,
+        )
+        files.write(folder / "train.json", record)
+        return folder
+
+    return made
+
+
+def refused(capsys, *words):
+    assert cli.main([*words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("bench.py: ") and error.count("\n") == 1
+    return error
+
+
+START = ("finetune", "--from", "mine", "--steps", "50")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("finetune", "--steps", "9"), "--from RUN and --method"),
+        (("finetune", "--from", "mine", "--method", "full"), "--steps N is needed"),
+        (("finetune", "--from", "no", "--method", "full", "--steps", "9"), "run 'no' is not there"),
+        ((*START, "--method", "lora", "--n-layer", "2"), "n_layer = 2: mine has n_layer = 1"),
+        ((*START, "--method", "lora", "--vocab-size", "999"), "mine has vocab_size = 257"),
+        ((*START, "--method", "lora", "--seq-len", "32"), "mine has seq_len = 16"),
+        ((*START, "--method", "lora", "--engine", "numpy"), "fine_tuning = 'lora'"),
+        ((*START, "--method", "head", "--engine", "jax"), "fine_tuning = 'head'"),
+        ((*START, "--method", "lora", "--precision", "q4"), "merged weights would be rounded anew"),
+        ((*START, "--method", "full", "--processes", "2"), "one process"),
+        ((*START, "--method", "full", "--data", "nowhere.txt"), "nowhere.txt"),
+        ((*START, "--method", "full", "--warmup-steps", "50"), "lr_warmup_steps = 50"),
+        ((*START, "--method", "full", "--temperature", "1"), "only with --sample"),
+        ((*START, "--method", "full", "--at", "3"), "--at: only with --resume"),
+        ((*START, "--method", "full", "--out", "../x"), "is no name of a run"),
+        (("finetune", "--resume", "mine"), "run 'mine' fine-tunes nothing"),
+        (("sample", "no", "text"), "run 'no' is not there"),
+        (("sample", "mine", "\udcff"), "not UTF-8"),
+    ],
+)
+def test_what_cannot_be(run, words, line, capsys):
+    run()
+    assert line in refused(capsys, *words)
+
+
+def test_empty_data_is_refused(run, own_root, capsys):
+    run()
+    path = own_root / "empty.txt"
+    path.write_text("")
+    line = refused(capsys, *START, "--method", "full", "--data", str(path))
+    assert "empty.txt: empty" in line
+
+
+def test_a_run_that_has_a_source_goes_on_with_its_own(run, capsys):
+    start = Start(name="x", file="/x", sha256="0" * 64, tokenizer="0" * 64)
+    run("tuned", SMALL.but(fine_tuning="lora"), start=start)
+    words = ("finetune", "--resume", "tuned", "--method", "full")
+    assert "not with --resume NAME" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda data: data[:-4], "it is cut off"),
+        (lambda data: data + b"x", "bytes of"),
+        (lambda data: b"", "does not begin as a safetensors file"),
+        (lambda data: b"\xff" * 64, "does not begin as a safetensors file"),
+        (lambda data: data.replace(b'"wte"', b'"wxe"'), "no whole model: w"),
+        (lambda data: data.replace(b"__metadata__", b"__metadatx__"), "no model of a run"),
+        (lambda data: data.replace(b"n_layer", b"n_laxer"), "no model of a run"),
+    ],
+)
+def test_a_file_that_is_no_whole_model(run, change, line, capsys):
+    path = run() / source.MODEL
+    path.write_bytes(change(path.read_bytes()))
+    for words in ((*START, "--method", "full"), ("sample", "mine", "x")):
+        assert line in refused(capsys, *words)
+    assert line in refused(capsys, "sample", str(path), "x")
+
+
+def test_a_tokenizer_of_another_model(run, capsys):
+    path = run() / tokenizer_file.FILE
+    path.write_text(path.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    line = "not the one that mine was trained with"
+    assert line in refused(capsys, *START, "--method", "full")
+    content = json.loads(tokenizer_file.of_bytes())
+    content["model"]["vocab"]["ab"] = 300
+    path.write_text(json.dumps(content))
+    assert "it has id 300, the model has 257 ids" in refused(capsys, "sample", "mine", "x")
+    path.write_text("[]")
+    assert "no tokenizer of a run" in refused(capsys, "sample", "mine", "x")
+
+
+def test_without_its_tokenizer_a_model_of_bytes_is_known_and_another_is_not(run):
+    (run() / tokenizer_file.FILE).unlink()
+    assert source.named("mine", "here").tokenizer_text() == tokenizer_file.of_bytes()
+    (run("bpe", SMALL.but(vocab_size=300)) / tokenizer_file.FILE).unlink()
+    with pytest.raises(UsageError, match="300 ids means nothing without it"):
+        source.named("bpe", "here").tokenizer_text()
+
+
+def test_a_model_is_named_by_its_run_its_folder_or_its_file(run, capsys):
+    folder = run()
+    names = ("mine", str(folder), str(folder / source.MODEL))
+    assert len({source.named(name, "here").model for name in names}) == 1
+    assert source.named("mine", "here").experiment == SMALL
+
+
+def test_a_model_with_additions_beside_its_weights_is_refused(run, capsys):
+    run("tuned", SMALL.but(fine_tuning="lora"))
+    words = ("finetune", "--from", "tuned", "--method", "full", "--steps", "9")
+    assert "low-rank additions beside its weights" in refused(capsys, *words)
+
+
+def test_other_blocks_are_refused_by_name(run, capsys):
+    run("recurrent", settled(n_layer=1, n_embd=32, n_head=2, seq_len=16, architecture="lstm"))
+    words = ("finetune", "--from", "recurrent", "--method", "full", "--steps", "9")
+    assert "architecture = 'lstm'" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--preset", "mlm-80m-short"), "predicts masked tokens, not the next one"),
+        (("--preset", "path-600k"), "dataset = 'paths' is no text"),
+    ],
+)
+def test_a_training_whose_model_continues_no_text_is_refused_up_front(
+    own_root, words, line, capsys
+):
+    assert line in refused(capsys, "train", "--steps", "9", *words, "--sample", "x")
+
+
+def test_a_prompt_has_the_seed_of_the_training_and_flags_win():
+    args = cli.parse(["train", "--steps", "9", "--sample", "Once", "--temperature", "0"])
+    plan = prompts.given(args, TrainingPlan(steps=9), Experiment().but(seed=4))
+    assert (plan.prompt.text, plan.prompt.seed, plan.prompt.temperature) == ("Once", 4, 0)
+    again = cli.parse(["train", "--resume", "mine"])
+    assert prompts.given(again, plan, Experiment()).prompt == plan.prompt
