@@ -27,6 +27,13 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
     train.add_argument(
         "--steps", type=arguments.steps, metavar="N", help="of the whole run (needed to begin)"
     )
+    train.add_argument(
+        "--nproc",
+        dest="processes",
+        type=arguments.steps,
+        metavar="N",
+        help="processes that share each step's batch (torch); going on, also another number",
+    )
     train.add_argument("--out", metavar="NAME", help="of the run (default: preset, file or model)")
     train.add_argument(
         "--settings", metavar="FILE.toml", type=Path, help="what tune recommended, after --model"

@@ -27,7 +27,7 @@ from cputrain.record.train import (
     Stretch,
     TrainRecord,
 )
-from cputrain.report import described
+from cputrain.report import described, together
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -85,11 +85,15 @@ class Train:
         self.plan = structs.replace(self.asked.plan, resume=step)
         worker = recording.opened(self.session, self.asked.experiment)
         stretches = [] if known is None or step is None else known.stretches
-        started = Stretch(started=worker.started, done=step or 0, last=step or 0)
+        experiment, done = self.asked.experiment, step or 0
+        count = experiment.system.processes or 1
+        started = Stretch(started=worker.started, done=done, last=done, processes=count)
         self.record = TrainRecord(
             name=self.asked.name, plan=self.plan, worker=worker, stretches=[*stretches, started]
         )
-        for line in described.lines(self.asked.experiment):
+        before = stretches[-1].processes if stretches else None
+        shared = together.lines(experiment, placement.place(experiment), before)
+        for line in (*described.lines(experiment), *shared):
             self.progress.say(line)
         if step is not None:
             self.progress.say(f"going on with {self.asked.name} after step {step}")
@@ -210,7 +214,7 @@ class Train:
         self.record = structs.replace(self.record, beside=known)
         self._write()
         self.progress.say(report.ended(self.record, ended))
-        self.progress.say(report.beside(known))
+        self.progress.say(together.mixed(self.record) or report.beside(known))
         where = self.folder.relative_to(paths.ROOT)
         self.progress.say(f"{where}: {ended.model_file}, {PROGRESS}, {FILE}, checkpoints/")
 

@@ -8,35 +8,29 @@ after the step in progress, and end. What it learns does not depend on when it s
 from __future__ import annotations
 
 import math
-import platform
-import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cputrain import paths
 from cputrain.errors import DidNotTrain
-from cputrain.experiment.parts import SIMULATED
-from cputrain.machine import state as machine_state
 from cputrain.machine.memory import peak_or_reason
-from cputrain.model.counts import counts
 from cputrain.record import requests
-from cputrain.record.answers import Phase, Ready
-from cputrain.record.part import readings, typed
-from cputrain.record.process import State
+from cputrain.record.answers import Phase
 from cputrain.record.requests import JobRequest
 from cputrain.record.train import PROGRESS, Ended
-from cputrain.record.work import Counts, Data
 from cputrain.worker import saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import schedule
+from cputrain.worker.training import schedule, standing
+from cputrain.worker.training.signals import Signals
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
+    from cputrain.worker.training.saving import Saving
 
 NO_LIMIT = 2**62
 TOO_MUCH = 1e15
@@ -77,7 +71,7 @@ class TrainingJob(Preparation):
         start = self.step
         self.begin()
         last_loss = None
-        while self.step < self.plan.steps and not self.stopping:
+        while self.step < self.plan.steps and not self.is_to_stop():
             last_loss = self.train_step()
             if self.step == start + 1:
                 self.say_ready()
@@ -91,20 +85,37 @@ class TrainingJob(Preparation):
     def begin(self) -> None:
         """Everything before the first step; goes on from the checkpoint that the plan names."""
         from cputrain.engines import long_run
-        from cputrain.worker.training.saving import Saving
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
         self.validation = self.split.validation()
         self.say(Phase(what=self.split.documents))
-        self.saving = Saving(
-            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
-            *(self.engine, self.hand, self.keep_rows, self.say),
-        )
+        self.saving = self.make_saving()
         if self.plan.resume is not None:
             with self.phase("resume_s", f"loading the checkpoint of step {self.step}"):
                 self.feed.go_to(self.saving.take_up(self.step))
-        self.table = Table(self.folder / PROGRESS, self.step)
+        self.table = self.make_table()
         self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
+
+    def make_saving(self) -> Saving:
+        """What writes the checkpoints."""
+        from cputrain.worker.training.saving import Saving
+
+        return Saving(
+            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
+            *(self.engine, self.hand, self.keep_rows, self.say),
+        )
+
+    def make_table(self) -> Table:
+        """What takes the rows of the steps."""
+        return Table(self.folder / PROGRESS, self.step)
+
+    def is_to_stop(self) -> bool:
+        """Whether to save and end, asked between two steps."""
+        return self.stopping
+
+    def of_all(self, loss: float) -> float:
+        """The loss of all processes that train together, of each one's: there is one."""
+        return loss
 
     def keep_rows(self, is_synced: bool = True) -> None:
         """Have the rows of all steps so far on disk."""
@@ -125,6 +136,7 @@ class TrainingJob(Preparation):
         loss = float(self.engine.train_step(*batches))
         self.engine.synchronize()
         seconds = time.perf_counter() - start
+        loss = self.of_all(loss)
         self.require_finite(loss, f"the loss of step {number}")
         self.step = number
         self.telling.stepped(number, loss, rate, seconds)
@@ -134,21 +146,7 @@ class TrainingJob(Preparation):
         """What was in force at the first step of this stretch."""
         with self.phase("check_s", "checking what is in force"):
             checks = self.in_force()
-        self.say(
-            Ready(
-                readings=self.engine.readings(),
-                state=readings(State, machine_state.read(self.all_cpus)),
-                phases=self.phases,
-                composed=None,
-                started_from=self.started_from,
-                simulated=SIMULATED.get(self.experiment.training.precision),
-                counts=typed(Counts, counts(self.experiment)),
-                data=typed(Data, self.feed.facts()),
-                versions={"python": platform.python_version(), **self.engine.versions()},
-                in_force=checks,
-                no_passes=self.engine.no_passes,
-            )
-        )
+        self.say(standing.report(self, checks))
 
     def validate(self) -> None:
         """The loss of what is held back.
@@ -157,7 +155,7 @@ class TrainingJob(Preparation):
             DidNotTrain: it is not finite.
         """
         lost = [float(self.engine.loss(batch)) for batch in self.validation]
-        loss = math.fsum(lost) / len(lost)
+        loss = self.of_all(math.fsum(lost) / len(lost))
         self.require_finite(loss, f"the validation loss after step {self.step}")
         self.telling.validated(loss)
         self.saving.validated(self.step, loss)
@@ -176,9 +174,7 @@ class TrainingJob(Preparation):
         self.table.flush()
         is_done = self.step == self.plan.steps
         if is_done:
-            weights = self.engine.weights()
-            saved.save(self.folder, self.experiment, weights, NO_LIMIT)
-        peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
+            self.keep_model()
         self.say(
             Ended(
                 step=self.step,
@@ -188,33 +184,32 @@ class TrainingJob(Preparation):
                 validation_loss=self.saving.validation_loss,
                 best_loss=self.saving.best_loss,
                 best_step=self.saving.best_step,
-                peak_rss_bytes=peak if isinstance(peak, int) else None,
                 model_file=saved.MODEL if is_done else None,
+                **self.closing(),
             )
         )
+
+    def keep_model(self) -> None:
+        """Write the weights of the last step."""
+        saved.save(self.folder, self.experiment, self.engine.weights(), NO_LIMIT)
+
+    def closing(self) -> dict[str, Any]:
+        """Fields of `Ended` about the processes."""
+        peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
+        return {"peak_rss_bytes": peak if isinstance(peak, int) else None}
 
 
 def main() -> int:
     """Serve one request; 1 where it failed, which the launcher has been told."""
     descriptor = int(sys.argv[-1])
-    made: list[TrainingJob] = []
-    early: list[int] = []
-
-    def stop(number: int, _: object) -> None:
-        early.append(number)
-        for job in made:
-            job.stopping = True
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    signals = Signals()
     serving.begin(descriptor)
     line = sys.stdin.readline()
     if not line:
         return 1
     try:
         job = TrainingJob(requests.decode_request(line), descriptor)
-        made.append(job)
-        job.stopping = bool(early)
+        signals.tell(job)
         job.run()
     except Exception as error:
         answer(descriptor, failure(error))
