@@ -48,12 +48,18 @@ def ended(record: TrainRecord, end: Ended) -> str:
     return text if many == 1 else f"{text}, in {many} stretches"
 
 
-def beside(known: Beside | None) -> str:
-    """What had been projected, and what it took."""
+def beside(known: Beside | None, processes: int | None = None) -> str:
+    """What had been projected, and what it took.
+
+    Args:
+        known: None where nothing had been.
+        processes: of the run; None is one without torchrun.
+    """
     if known is None:
+        flag = "" if processes is None else f" --processes {processes}"
         return (
             "no projection of this training is on record here; "
-            "python3 bench.py project --steps N makes one, before the next run"
+            f"python3 bench.py project --steps N{flag} makes one, before the next run"
         )
     text = f"projected {words.duration(known.projected_s)}"
     verdict = ""

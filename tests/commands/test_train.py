@@ -15,7 +15,7 @@ from cputrain.sweep.training.asked import Asked, resumed_step
 from cputrain.worker.training import checkpoints
 
 pytestmark = pytest.mark.tools
-SMALL = settled(n_layer=1, n_embd=32, n_head=2)
+SMALL = settled(n_layer=1, n_embd=32, n_head=2, batch_size=2)
 PLAN = TrainingPlan(steps=100)
 
 
@@ -106,7 +106,7 @@ def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
 
 
 def test_a_run_goes_on_with_another_number_of_processes(run):
-    assert step_of(run, asked(SMALL.but(processes=2, batch_size=SMALL.training.batch_size))) == 20
+    assert step_of(run, asked(SMALL.but(processes=2))) == 20
     assert checkpoints.identity(SMALL.but(processes=2)) == SMALL.identity
 
 

@@ -193,7 +193,7 @@ def test_a_killed_rank_ends_the_run_is_named_and_the_last_checkpoint_goes_on(roo
         answers = [DECODER.decode(line) for line in process.stdout]
     assert time.monotonic() - start < 60  # and not until a collective times out
     assert isinstance(answers[-1], Failed)
-    assert answers[-1].reason.startswith(f"rank {rank} killed by SIGKILL while training")
+    assert answers[-1].reason == f"rank {rank} killed by SIGKILL while training"
     assert not left_over(root)
     step = checkpoints.pointed(run.folder, checkpoints.LATEST)
     assert isinstance(run.train(resume=step, steps=step + 4)[-1], Ended)

@@ -127,7 +127,7 @@ class ParallelEngine(TorchEngine):
         own, whole = (
             np.count_nonzero(one.targets != IGNORE) for one in (self._rank_rows(batch), batch)
         )
-        return self._row_parts * own / whole
+        return float(self._row_parts * own / whole)
 
     def _rank_rows(self, batch: Batch) -> Batch:
         return batch.of_rank(self._rank % self._row_parts, self._row_parts)

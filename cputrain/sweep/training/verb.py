@@ -214,7 +214,8 @@ class Train:
         self.record = structs.replace(self.record, beside=known)
         self._write()
         self.progress.say(report.ended(self.record, ended))
-        self.progress.say(together.mixed(self.record) or report.beside(known))
+        count = self.asked.experiment.system.processes
+        self.progress.say(together.mixed(self.record) or report.beside(known, count))
         where = self.folder.relative_to(paths.ROOT)
         self.progress.say(f"{where}: {ended.model_file}, {PROGRESS}, {FILE}, checkpoints/")
 
