@@ -13,7 +13,7 @@ from trained_runs import Run
 from cputrain import environ
 from cputrain.machine import processes
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.train import DECODER, Ended, Failed, Kept, Progressed, Ready
+from cputrain.record.train import DECODER, Ended, Failed, Kept, Ready
 from cputrain.run import launch, placement
 from cputrain.worker.training import checkpoints
 
@@ -161,10 +161,10 @@ def test_stopped_after_one_step_on_all_ranks_it_goes_on_bit_for_bit_with_dropout
     assert models[0] == models[1]
 
 
-def test_a_signal_to_one_rank_stops_all_after_the_same_step(root):
-    run = Run(root, "signalled", TWO, steps=100_000)
+def test_a_signal_to_one_rank_stops_all_after_the_same_step_saved_by_the_clock(root):
+    run = Run(root, "signalled", TWO, steps=100_000, save_every=None, save_s=0.01)
     with run.start() as process:
-        run.until(Progressed, 2, process)
+        run.until(Kept, 2, process)
         os.kill(ranks(root)[1], signal.SIGTERM)
         answers = [DECODER.decode(line) for line in process.stdout]
     last = answers[-1]
