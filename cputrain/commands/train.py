@@ -13,7 +13,7 @@ from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.experiment.described import FIELDS, of_file
+from cputrain.experiment.described import FIELDS, of_file, value_of
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import TrainRecord
 from cputrain.run.session import Session
@@ -40,10 +40,7 @@ def main(args: argparse.Namespace) -> int:
     if args.at is not None and args.resume is None:
         raise UsageError("--at: only with --resume")
     known = known_run(args)
-    if known is not None and not _describes(args):
-        experiment = Experiment.from_json(known.worker.experiment)
-    else:
-        experiment = _experiment(args)
+    experiment = experiment_of(args, known)
     plan = prompts.given(args, plan_of(args, known), experiment)
     name = args.resume or args.out or _name(args, experiment)
     check_name(name)
@@ -58,10 +55,22 @@ def check_data(plan: TrainingPlan, experiment: Experiment) -> None:
         raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
 
 
+def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experiment:
+    """What is trained: as described, or else as the run on record.
+
+    Raises:
+        UsageError: it cannot be.
+    """
+    if known is not None and not _describes(args):
+        return _by(Experiment.from_json(known.worker.experiment), args.processes)
+    return _experiment(args)
+
+
 def _describes(args: argparse.Namespace) -> bool:
     """Whether the command line describes a model."""
     given = (args.preset, args.model, args.settings, args.lr, args.warmup_steps)
-    return any(value is not None for value in (*given, *(getattr(args, n) for n in FIELDS)))
+    fields = (getattr(args, name) for name in FIELDS if name != "processes")
+    return any(value is not None for value in (*given, *fields))
 
 
 def known_run(args: argparse.Namespace) -> TrainRecord | None:
@@ -98,11 +107,25 @@ def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
             described = described.but(lr_warmup_steps=args.warmup_steps)
         if described.training.objective == "forward":
             raise UsageError("objective = 'forward' trains nothing")
-        if described.system.processes is not None:
-            raise UsageError("processes: train runs in one process; leave it out")
         if described.training.loader != MEMORY["loader"]:
             print(f"loader {described.training.loader}: {FROM_MEMORY}")
-        return specs.settle(described.but(**MEMORY, micro_batches=None))
+        whole = described.but(**MEMORY, micro_batches=None)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    return _by(whole, None)
+
+
+def _by(experiment: Experiment, processes: int | str | None) -> Experiment:
+    """The experiment, settled, by so many processes, or by its own where that is None.
+
+    One process is one without torchrun.
+    """
+    try:
+        if processes is not None:
+            experiment = experiment.but(processes=value_of("processes", str(processes)))
+        if experiment.system.processes == 1:
+            experiment = experiment.but(processes=None)
+        return specs.settle(experiment)
     except ExperimentError as error:
         raise UsageError(str(error)) from error
 

@@ -25,6 +25,13 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_run(train)
+    train.add_argument(
+        "--nproc",
+        dest="processes",
+        type=arguments.steps,
+        metavar="N",
+        help="processes that share each step's batch (torch); going on, also another number",
+    )
     model_flags.add(train)
     return train
 

@@ -79,6 +79,10 @@ class Feed:
         self._given += 1
         return self._epochs.batch(self._given - 1)
 
+    def batch(self, number: int) -> Batch:
+        """Micro-batch `number`, counted from 0; which one comes next stays as it is."""
+        return self._epochs.batch(number)
+
     def go_to(self, number: int) -> None:
         """Have micro-batch `number`, counted from 0, come next."""
         self._given = number

@@ -64,12 +64,16 @@ class FinishCommand(Part, frozen=True, kw_only=True, tag_field="do", tag="finish
     """Prove that the model trained, save it, and end."""
 
 
+class StopCommand(Part, frozen=True, kw_only=True, tag_field="do", tag="stop"):
+    """Save after the step in progress, and end: to processes that train a run together."""
+
+
 Command = SampleCommand | ProveCommand | FinishCommand
 JOB_REQUEST = msgspec.json.Decoder(JobRequest)
 COMMAND = msgspec.json.Decoder(Command)
 
 
-def encode(message: JobRequest | Command) -> bytes:
+def encode(message: JobRequest | Command | StopCommand) -> bytes:
     """One line. Raises `files.RecordError` where a number is not finite."""
     return files.encode(message) + b"\n"
 

@@ -13,6 +13,7 @@ from cputrain.record.notices import Notice, Seen
 from cputrain.record.part import Count, Number, Part, Parts, Seconds
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.process import Placement
+from cputrain.record.proof import Check
 from cputrain.record.worker import WorkerRecord
 
 SCHEMA: Literal[1] = 1
@@ -81,6 +82,8 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
         waited: evaluations since the lowest validation loss, where it ended early for them.
         training_s: seconds in steps, of all its stretches, as its table of steps has them.
         best_loss, best_step: of the lowest validation loss.
+        peak_rss_bytes: of several processes their sum; peak_rss_bytes_by_rank: each one's.
+        agreed: what all processes showed at the last checkpoint; empty where there is one process.
         model_file: the weights alone, of the last step; None of a run that is not done.
         tokenizer: SHA-256 of its file, beside the weights; None without text.
     """
@@ -94,6 +97,8 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     best_loss: Number | None = None
     best_step: Count | None = None
     peak_rss_bytes: Count | None = None
+    peak_rss_bytes_by_rank: list[Count | None] | None = None
+    agreed: list[Check] = field(default_factory=list)
     model_file: str | None = None
     tokenizer: str | None = None
 
@@ -137,6 +142,7 @@ class Stretch(Part, frozen=True, kw_only=True):
     Attributes:
         started: ISO 8601, UTC.
         done: steps that were done before it; last: the last step that it told of.
+        processes: that trained together.
         ended: "running" of one that is, or that was killed; "done early" by its `patience`.
         reason: why it failed, or ended early.
         seen: what its watch told.
@@ -145,6 +151,7 @@ class Stretch(Part, frozen=True, kw_only=True):
     started: str
     done: Count
     last: Count
+    processes: Step = 1
     wall_s: Seconds = 0.0
     ended: Literal["running", "done", "done early", "stopped", "failed"] = "running"
     reason: str | None = None
@@ -185,6 +192,11 @@ class TrainRecord(Part, frozen=True, kw_only=True):
     beside: Beside | None = None
     started: Started | None = None
     continued: Continued | None = None
+
+    @property
+    def processes(self) -> list[int]:
+        """How many have trained its steps together; several numbers where it has changed."""
+        return sorted({each.processes for each in self.stretches if each.last > each.done})
 
     def with_last(self, **changes: object) -> TrainRecord:
         """With some fields of its last stretch changed."""

@@ -100,12 +100,18 @@ def left(folder: Path, end: Ended, events: Iterable[str]) -> str:
     return f"{folder}: {', '.join([model, PROGRESS, FILE, 'checkpoints/', *events])}"
 
 
-def beside(known: Beside | None) -> str:
-    """What had been projected, and what it took."""
+def beside(known: Beside | None, processes: int | None = None) -> str:
+    """What had been projected, and what it took.
+
+    Args:
+        known: None where nothing had been.
+        processes: of the run; None is one without torchrun.
+    """
     if known is None:
+        flag = "" if processes is None else f" --processes {processes}"
         return (
             "no projection of this training is on record here; "
-            "python3 bench.py project --steps N makes one, before the next run"
+            f"python3 bench.py project --steps N{flag} makes one, before the next run"
         )
     text = f"projected {words.duration(known.projected_s)}"
     verdict = ""

@@ -8,6 +8,9 @@ from cputrain.machine import processes
 from cputrain.record.part import Failure
 from cputrain.worker.ranks import torchrun
 
+OF_PROFILER = "USDT:"
+"""How lines begin that torch's profiler leaves at each look: nobody's words."""
+
 
 class CellFailed(Exception):
     """A worker that gave no number. `status` is a word of the results tables, `reason` one line."""
@@ -43,5 +46,6 @@ def death(code: int, phase: str, printed: str, ranks: bool, oom_kills: int) -> C
 def last_words(printed: str) -> str:
     """The last three lines of what it printed, to put behind a reason; empty without any."""
     lines = torchrun.without_its_words(printed).split("\n")
-    kept = [line.strip() for line in lines if line.strip()][-3:]
+    said = [line.strip() for line in lines if not line.startswith(OF_PROFILER)]
+    kept = [line for line in said if line][-3:]
     return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""

@@ -14,11 +14,11 @@ import sys
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.record import files
-from cputrain.record.answers import Failed
+from cputrain.record import files, requests
+from cputrain.record.answers import Failed, Phase, Ready
 from cputrain.record.part import Part, Parts
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.requests import WorkerRequest
+from cputrain.record.requests import StopCommand, WorkerRequest
 from cputrain.record.train import DECODER, Ended, Placed, TrainingAnswer
 from cputrain.run import one_request, placement
 from cputrain.run.failed import CellFailed
@@ -26,6 +26,8 @@ from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
 PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.training.job")
+RANK = (sys.executable, "-P", "-m", "cputrain.worker.training.ranks")
+"""Of each of several processes."""
 NO_DEADLINE_S = 10**9
 
 
@@ -53,13 +55,9 @@ def run(request: TrainRequest) -> bool:
         start=None if start is None else start.file,
         plan=plan,
     )
-    worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), told, command=PROGRAM)
-
-    def stop(number: int, _: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(worker.process.pid, signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, stop)
+    command = PROGRAM if experiment.system.processes is None else RANK
+    worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), told, command=command)
+    signal.signal(signal.SIGTERM, lambda *_: _stop(worker))
     try:
         _say(Placed(placement=worker.placement))
         while True:
@@ -67,6 +65,8 @@ def run(request: TrainRequest) -> bool:
             sys.stdout.buffer.write(line + b"\n")
             sys.stdout.buffer.flush()
             answer = DECODER.decode(line)
+            if isinstance(answer, Phase | Ready):
+                worker.phase = answer.what if isinstance(answer, Phase) else "training"
             if isinstance(answer, Ended | Failed):
                 return isinstance(answer, Ended)
     except CellFailed as failure:
@@ -74,6 +74,20 @@ def run(request: TrainRequest) -> bool:
         return False
     finally:
         worker.end()
+
+
+def _stop(worker: Worker) -> None:
+    """Have a worker save and end.
+
+    torchrun would kill its ranks 30 s after a signal, and not wait for a long step: their first one
+    is told by a line.
+    """
+    with contextlib.suppress(ProcessLookupError, BrokenPipeError):
+        if worker.placement.ranks:
+            assert worker.process.stdin is not None
+            os.write(worker.process.stdin.fileno(), requests.encode(StopCommand()))
+        else:
+            os.kill(worker.process.pid, signal.SIGTERM)
 
 
 def _say(answer: TrainingAnswer) -> None:

@@ -15,7 +15,7 @@ from cputrain.sweep.training.asked import Asked, resumed_step
 from cputrain.worker.training import checkpoints
 
 pytestmark = pytest.mark.tools
-SMALL = settled(n_layer=1, n_embd=32, n_head=2)
+SMALL = settled(n_layer=1, n_embd=32, n_head=2, batch_size=2)
 PLAN = TrainingPlan(steps=100)
 
 
@@ -26,6 +26,7 @@ PLAN = TrainingPlan(steps=100)
         (("--steps", "9", "--clip", "-1"), "above 0"),
         (("--steps", "9", "--lr", "x"), "above 0"),
         (("--steps", "9", "--patience", "-1"), "is not a whole number"),
+        (("--steps", "9", "--nproc", "0"), "'0' is not a whole number from 1"),
     ],
 )
 def test_flags_that_cannot_be(words, line, capsys):
@@ -42,7 +43,10 @@ def test_flags_that_cannot_be(words, line, capsys):
         (("--steps", "9", "--at", "3"), "--at: only with --resume"),
         (("--steps", "9", "--preset", "nothing"), "no preset 'nothing'"),
         (("--steps", "9", "--preset", "forward-tiny"), "trains nothing"),
-        (("--steps", "9", "--processes", "2"), "one process"),
+        (("--steps", "9", "--nproc", "2", "--engine", "numpy"), "no such setting: torch has"),
+        (("--steps", "9", "--nproc", "3", "--batch-size", "4"), "does not divide by it"),
+        (("--steps", "9", "--nproc", "2", "--threads", "2"), "with processes = 2 only None"),
+        (("--steps", "9", "--nproc", "2", "--compile", "inductor"), "processes = 2 only eager"),
         (("--steps", "9", "--settings", "nowhere.toml"), "nowhere.toml: cannot be read"),
         (("--steps", "9", "--out", "../x"), "is no name of a run"),
         (("--resume", "nothing"), "no run 'nothing' to go on with"),
@@ -103,6 +107,25 @@ def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
     assert step_of(run, asked(steps=200)) == 20
     assert step_of(run, asked(patience=3)) == 20
     assert step_of(run, asked(patience=2, at=10)) == 10
+
+
+def test_a_run_goes_on_with_another_number_of_processes(run):
+    assert step_of(run, asked(SMALL.but(processes=2))) == 20
+    assert checkpoints.identity(SMALL.but(processes=2)) == SMALL.identity
+
+
+@pytest.mark.parametrize("nproc", [("--nproc", "1"), ("--processes", "1"), ()])
+def test_one_process_is_one_without_torchrun(own_root, nproc):
+    args = cli.parse(["train", "--steps", "9", *nproc])
+    assert train.experiment_of(args, None).system.processes is None
+
+
+def test_going_on_the_number_of_processes_may_be_another_one(run):
+    known = files.read(run / "train.json", TrainRecord, SCHEMA)
+    words = ["train", "--resume", "mine"]
+    for nproc, processes in (((), None), (("--nproc", "2"), 2), (("--nproc", "1"), None)):
+        args = cli.parse([*words, *nproc])
+        assert train.experiment_of(args, known) == SMALL.but(processes=processes)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def test_the_model_is_that_of_the_last_step_and_the_best_one_is_named():
         "checkpoints/step-1200.safetensors), progress.csv, train.json, checkpoints/, events.out"
     )
     assert "lowest" not in train.left(Path("x"), structs.replace(END, best_step=1800), [])
+
+
 def test_a_run_that_fine_tunes_says_from_what_and_how_much_was_gained():
     start = Start(name="night", file="/x/model.safetensors", sha256="ab" * 32, tokenizer="")
     plan = TrainingPlan(steps=50, start=start)

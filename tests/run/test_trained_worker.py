@@ -1,23 +1,16 @@
 """Real runs: what they leave, and that a killed one goes on as if nothing had been."""
 
-import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
 from settled import settled
+from trained_runs import PLAN, Run
 
-from cputrain import paths
 from cputrain.machine import compilers
-from cputrain.record import files
-from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import DECODER, Ended, Failed, Kept, Progressed, Ready
 from cputrain.run import recording
 from cputrain.run.session import Session
-from cputrain.run.trained_worker import TrainRequest
 from cputrain.worker.training import checkpoints
 
 pytest.importorskip("numpy")
@@ -33,60 +26,15 @@ SMALL = settled(
     lr_warmup_steps=5,
     **NUMPY,
 )
-PLAN = TrainingPlan(steps=24, clip=1.0, validate_every=6, validation_batches=2, save_every=4)
 
 
-class Run:
-    """One run in a folder of its own."""
-
-    def __init__(self, root, name, experiment=SMALL, **plan):
-        self.folder = root / "output" / "here" / "train" / name
-        self.experiment, self.plan = experiment, PLAN
-        self.plan = self.but(**plan)
-
-    def but(self, **plan):
-        fields = {name: getattr(self.plan, name) for name in self.plan.__struct_fields__}
-        return TrainingPlan(**fields | plan)
-
-    def start(self, **plan):
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "cputrain.run.trained_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(paths.PROJECT)},
-        )
-        request = TrainRequest(
-            experiment=self.experiment.to_json(), plan=self.but(**plan), folder=str(self.folder)
-        )
-        process.stdin.write(files.encode(request))
-        process.stdin.close()
-        return process
-
-    def train(self, **plan):
-        """To the end; all answers."""
-        with self.start(**plan) as process:
-            return [DECODER.decode(line) for line in process.stdout]
-
-    def until(self, kind, step, process):
-        for line in process.stdout:
-            answer = DECODER.decode(line)
-            assert not isinstance(answer, Failed), answer
-            if isinstance(answer, kind) and answer.step >= step:
-                return answer
-        raise AssertionError("it ended before")
-
-    @property
-    def rows(self):
-        return list(csv.DictReader((self.folder / "progress.csv").read_text().splitlines()))
-
-    @property
-    def curve(self):
-        return [(row["step"], row["loss"], row["validation_loss"]) for row in self.rows]
+def run_of(root, name, experiment=SMALL, **plan):
+    return Run(root, name, experiment, **plan)
 
 
 @pytest.fixture
 def whole(own_root):
-    run = Run(own_root, "whole")
+    run = run_of(own_root, "whole")
     run.answers = run.train()
     return run
 
@@ -130,7 +78,7 @@ def engines():
 def test_killed_and_resumed_the_curve_is_that_of_a_run_never_stopped(own_root, name, experiment):
     pytest.importorskip("torch")
     experiment = experiment.but(grad_accum=2, threads=None)
-    whole, cut = (Run(own_root, each, experiment) for each in ("whole", "cut"))
+    whole, cut = (run_of(own_root, each, experiment) for each in ("whole", "cut"))
     assert isinstance(whole.train()[-1], Ended)
     with cut.start() as process:
         cut.until(Kept, 8, process)
@@ -145,7 +93,7 @@ def test_killed_and_resumed_the_curve_is_that_of_a_run_never_stopped(own_root, n
 
 
 def test_asked_to_stop_it_saves_and_ends_and_the_rest_is_the_same(own_root, whole):
-    stopped = Run(own_root, "stopped", save_every=1000)
+    stopped = run_of(own_root, "stopped", save_every=1000)
     with stopped.start() as process:
         stopped.until(Kept, 6, process)
         process.send_signal(signal.SIGTERM)
@@ -192,7 +140,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(own_root, whole):
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_last_good_checkpoint(own_root):
-    run = Run(own_root, "wild", SMALL.but(learning_rate=10.0, weight_decay=10.0), clip=None)
+    run = run_of(own_root, "wild", SMALL.but(learning_rate=10.0, weight_decay=10.0), clip=None)
     last = run.train(steps=400, validate_every=1000)[-1]
     assert isinstance(last, Failed), last
     assert last.reason.startswith("DidNotTrain: ")
@@ -206,7 +154,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_keeps_the_last_good_checkpoi
 
 
 def test_checkpoints_are_pruned_and_those_of_the_multiples_stay(own_root):
-    run = Run(own_root, "pruned", save_every=2, keep_every=8)
+    run = run_of(own_root, "pruned", save_every=2, keep_every=8)
     run.train()
     assert {8, 16, 22, 24} <= {*checkpoints.steps(run.folder)}
     assert len(checkpoints.steps(run.folder)) <= 5

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from cputrain.data.batches import IGNORE
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.evidence import keep_random
 from cputrain.experiment import Experiment
 from cputrain.model import shares
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
 
@@ -28,15 +28,26 @@ is 0 but for rounding."""
 class ParallelEngine(TorchEngine):
     """See `cputrain.engines.Engine`. Batches are those of all ranks; losses are of its own rows.
 
+    Losses, and gradients with them, are weighted by how many targets the rows have: their mean
+    over all ranks is that of all targets, also where the last sequence of an epoch is shorter.
+    Of a step's micro-batches each rank trains its rows, and where these are too few for all ranks,
+    its own micro-batches (`model.shares`).
+
     While the backward pass of a step's last micro-batch runs, DDP averages the gradients, in
     buckets of its default size. Every rank has to take the step. Looking (`loss`, `gradients`,
     `evidence`) concerns this process alone. Dropout draws other masks on every rank.
 
     Needs torch's default process group.
+
+    Attributes:
+        first_own: the first of a step's micro-batches that this rank trains on, from 0.
     """
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
+        self._row_parts, parts = shares.parts(experiment, self._size)
+        self._each = experiment.training.grad_accum // parts
+        self.first_own = self._rank // self._row_parts * self._each
         super().__init__(shares.of_rank(experiment, self._size), weights)
         torch.manual_seed(experiment.training.seed + self._rank)
         # The buffers are masks and tables that never change.
@@ -45,20 +56,22 @@ class ParallelEngine(TorchEngine):
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step on this rank's rows; the mean loss of these."""
-        share = 1 / len(batches)
+        own = batches[self.first_own : self.first_own + self._each]
+        share = 1 / len(own)
         with self._ddp.no_sync():  # the sums of all micro-batches travel once
-            loss = sum(self.accumulate(batch, share) for batch in batches[:-1])
-        loss = (loss + self.accumulate(batches[-1], share)) * share
+            loss = sum(self.accumulate(batch, share) for batch in own[:-1])
+        loss = (loss + self.accumulate(own[-1], share)) * share
         self.update()
         return loss
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up, and are averaged."""
-        return super().accumulate(self._rank_rows(batch), share)
+        weight = self._weight(batch)
+        return weight * super().accumulate(self._rank_rows(batch), weight * share)
 
     def loss(self, batch: Batch) -> float:
-        """The loss of this rank's rows, without dropout."""
-        return super().loss(self._rank_rows(batch))
+        """The loss of this rank's rows, weighted, without dropout."""
+        return self._weight(batch) * super().loss(self._rank_rows(batch))
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """Gradients by this rank's rows alone."""
@@ -79,6 +92,9 @@ class ParallelEngine(TorchEngine):
         Both as shares of the largest entry that any rank's own tensor has, as these are what is
         rounded; all ranks have to ask at once. The first is rounding where the gradients are
         averaged; the second is 0 where all ranks have the same rows. Nothing changes.
+
+        Args:
+            batch: one of this rank's micro-batches.
         """
         rows = self._rank_rows(batch)
         with self._unchanged():
@@ -106,5 +122,12 @@ class ParallelEngine(TorchEngine):
         self._forget_gradients()
         return gradients
 
+    def _weight(self, batch: Batch) -> float:
+        """Targets of this rank's rows over the mean of all ranks; 1.0 where all have as many."""
+        own, whole = (
+            np.count_nonzero(one.targets != IGNORE) for one in (self._rank_rows(batch), batch)
+        )
+        return float(self._row_parts * own / whole)
+
     def _rank_rows(self, batch: Batch) -> Batch:
-        return batch.of_rank(self._rank, self._size)
+        return batch.of_rank(self._rank % self._row_parts, self._row_parts)

@@ -17,6 +17,7 @@ from cputrain.experiment.fields import refuse
 from cputrain.knobs.general import together_with
 from cputrain.knobs.inforce import Check, same
 from cputrain.machine import isa, reading
+from cputrain.model import shares
 from cputrain.model.products import INT8, is_last
 
 SHARED_OUT: Allowed = {
@@ -69,10 +70,11 @@ class TorchSpec(Spec):
                 rule = f"with processes = {processes} only {joined(allowed)}"
                 refuse(name, settings[name], rule)
         training, chunk = experiment.training, experiment.runtime.loss_chunk
-        if training.batch_size % processes:
-            rule = f"batch_size = {training.batch_size} does not divide by it"
-            refuse("processes", processes, rule)
-        rows = training.seq_len * training.batch_size // processes
+        if training.batch_size * training.grad_accum % processes:
+            step = f"batch_size = {training.batch_size} times grad_accum = {training.grad_accum}"
+            refuse("processes", processes, f"{step} does not divide by it")
+        split, _ = shares.parts(experiment, processes)
+        rows = training.seq_len * training.batch_size // split
         if chunk is not None and chunk > rows:
             rule = f"each of {processes} processes has {rows} rows of a micro-batch"
             refuse("loss_chunk", chunk, rule)

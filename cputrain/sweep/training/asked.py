@@ -15,6 +15,9 @@ from cputrain.record.train import FILE, FOLDER, SCHEMA, TrainRecord
 from cputrain.wording import counted
 from cputrain.worker.training import checkpoints
 
+MAY_DIFFER = ("processes",)
+"""Fields that a run may go on with another value of."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -94,7 +97,7 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
     if step not in there:
         raise UsageError(f"--at {step}: there is no such checkpoint; there are {_listed(there)}")
     try:
-        kept = checkpoints.read(folder, step, asked.experiment.identity)
+        kept = checkpoints.read(folder, step, checkpoints.identity(asked.experiment))
     except checkpoints.CheckpointError as error:
         whole = [other for other in there if other < step and _is_whole(folder, other, asked)]
         then = f"{again} --at {whole[-1]} goes on from the one before" if whole else "none is left"
@@ -114,7 +117,7 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
 
 def _is_whole(folder: Path, step: int, asked: Asked) -> bool:
     try:
-        checkpoints.read(folder, step, asked.experiment.identity)
+        checkpoints.read(folder, step, checkpoints.identity(asked.experiment))
     except checkpoints.CheckpointError:
         return False
     return True
@@ -129,7 +132,7 @@ def _same(asked: Asked, known: TrainRecord) -> None:
     mine = asked.experiment.flat()
     its = Experiment.from_json(known.worker.experiment).flat()
     for name, value in mine.items():
-        if value != its[name] and PART_OF[name] != "budget":
+        if value != its[name] and PART_OF[name] != "budget" and name not in MAY_DIFFER:
             raise UsageError(
                 f"run {known.name!r} has {name} = {its[name]}, asked is {value}: --out NAME "
                 "starts another run"

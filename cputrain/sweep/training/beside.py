@@ -18,10 +18,10 @@ def projected(record: TrainRecord, machine: str) -> Beside | None:
     """What the newest projection of the same training, made before it began, says of all steps.
 
     The schedule of the learning rate takes no time, and is not looked at. None where there is no
-    such projection.
+    such projection, or the number of processes has changed on the way.
     """
     assert record.ended is not None
-    newest = _newest(record, machine)
+    newest = None if len(record.processes) > 1 else _newest(record, machine)
     if newest is None:
         return None
     cells, _ = rows.read(paths.ROOT, machine)

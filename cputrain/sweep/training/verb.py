@@ -28,7 +28,7 @@ from cputrain.record.train import (
     Stretch,
     TrainRecord,
 )
-from cputrain.report import described, watched
+from cputrain.report import described, together, watched
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -88,14 +88,18 @@ class Train:
         self._events = EventFiles(self.folder, self.plan.tensorboard, self.progress.say)
         worker = recording.opened(self.session, self.asked.experiment)
         stretches = [] if known is None or step is None else known.stretches
-        started = Stretch(started=worker.started, done=step or 0, last=step or 0)
+        experiment, done = self.asked.experiment, step or 0
+        count = experiment.system.processes or 1
+        started = Stretch(started=worker.started, done=done, last=done, processes=count)
         self.record = TrainRecord(
             name=self.asked.name, plan=self.plan, worker=worker, stretches=[*stretches, started]
         )
         if known is not None and step is not None:
             self.record = structs.replace(self.record, started=known.started)
         self.asked.lay(self.folder, step)
-        for line in (*report.starts(self.plan), *described.lines(self.asked.experiment)):
+        before = stretches[-1].processes if stretches else None
+        shared = together.lines(experiment, placement.place(experiment), before)
+        for line in (*report.starts(self.plan), *described.lines(experiment), *shared):
             self.progress.say(line)
         if step is not None:
             self.progress.say(f"going on with {self.asked.name} after step {step}")
@@ -225,8 +229,10 @@ class Train:
         self.record = structs.replace(self.record, beside=known)
         self._write()
         self.progress.say(report.ended(self.record, ended))
-        if known is not None or self.plan.start is None:  # project knows no fine-tuning
-            self.progress.say(report.beside(known))
+        count = self.asked.experiment.system.processes
+        mixed = together.mixed(self.record)
+        if mixed or known is not None or self.plan.start is None:  # project knows no fine-tuning
+            self.progress.say(mixed or report.beside(known, count))
         self.record = continuing.at_end(self.record, self.folder, self.session, self.progress.say)
         self._write()
         where = self.folder.relative_to(paths.ROOT)

@@ -35,13 +35,23 @@ def averaging(
     All ranks have to ask at once.
     """
     most = ROUNDING.get(experiment.training.precision, ROUNDING_FP32)
-    apart, spread = engine.averaging(feed.first)
+    apart, spread = engine.averaging(feed.batch(engine.first_own))
     name = "gradients of a step from the mean over all processes"
     checks = [Check(name, f"<= {most}", apart, apart <= most)]
     if group.size > 1:
         name = "gradients of this process's rows from that mean"
         checks.append(Check(name, f"> {most}", spread, spread > most))
     return checks
+
+
+def of_all(group: Group, own: list[Check]) -> list[Check]:
+    """On rank 0: its own checks and those of the others, named by their rank; elsewhere its own.
+
+    All ranks have to ask at once.
+    """
+    each = group.gather(own)
+    others = [check.of_rank(rank) for rank, checks in enumerate(each) if rank for check in checks]
+    return [*own, *others]
 
 
 def same_data(group: Group, feed: Feed) -> list[Check]:

@@ -27,14 +27,17 @@ class Group:
 
     Everything here is done by all of them at the same point, and never on the clock.
 
+    Args:
+        patience_s: how long it waits for the others.
+
     Attributes:
         rank: this one's number; 0 leads.
         size: how many there are.
         local_rank: its number on this host.
     """
 
-    def __init__(self) -> None:
-        dist.init_process_group(BACKEND, timeout=timedelta(seconds=PATIENCE_S))
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        dist.init_process_group(BACKEND, timeout=timedelta(seconds=patience_s))
         self.rank: int = dist.get_rank()
         self.size: int = dist.get_world_size()
         self.local_rank = int(os.environ["LOCAL_RANK"])
@@ -78,6 +81,12 @@ class Group:
         total = torch.tensor([number], dtype=torch.float64)
         dist.all_reduce(total)
         return float(total.item()) / self.size
+
+    def any(self, flag: bool) -> bool:
+        """Whether it is so on one rank at least; the same answer on all."""
+        number = torch.tensor([int(flag)])
+        dist.all_reduce(number, dist.ReduceOp.MAX)
+        return bool(number.item())
 
     def wait_for_all(self) -> None:
         """Go on when all ranks have come this far."""

@@ -15,7 +15,6 @@ from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest
 from cputrain.record.sample import Exchange, Sample
 from cputrain.worker.ranks import agreement, traffic
-from cputrain.worker.ranks.group import Group
 from cputrain.worker.ranks.member import Member
 from cputrain.worker.ranks.messages import CheckSettings, CompareWeights, ComputeLoss, Leave
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.engines import Engine, Weights
     from cputrain.engines.torch_.parallel import ParallelEngine
+    from cputrain.worker.ranks.group import Group
 
 
 class Leader(Member):
@@ -34,10 +34,7 @@ class Leader(Member):
 
     def join(self) -> None:
         """Meet the others, and tell them what the launcher asks."""
-        with self.phase("join_s", "waiting for the other processes"):
-            self.group = Group()
-            inforce.require(agreement.members(self.experiment, self.group))
-            self.group.tell(self.request)
+        self.meet()
 
     def make_engine(self, weights: Weights) -> Engine:
         """The engine, whose `loss` is that of whole batches."""
@@ -47,12 +44,7 @@ class Leader(Member):
     def in_force(self) -> list[Check]:
         """Every rank's; those of the others by their number."""
         self.group.tell(CheckSettings())
-        own = super().in_force()
-        each = self.group.gather(None)
-        self.checked = [
-            *own,
-            *(check.of_rank(rank) for rank, checks in enumerate(each) for check in checks or ()),
-        ]
+        self.checked = agreement.of_all(self.group, super().in_force())
         return self.checked
 
     def take(self, steps: int, discard: int, tries: int) -> Sample:
@@ -115,7 +107,7 @@ class _Whole:
         self._own, self._group = own, group
 
     def loss(self, batch: Batch) -> float:
-        """The mean of the losses of all ranks' rows; they have as many targets each."""
+        """The mean of the losses of all ranks' rows, weighted by their targets."""
         self._group.tell(ComputeLoss(batch=batch))
         return self._group.mean(self._own.loss(batch))
 

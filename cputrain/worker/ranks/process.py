@@ -14,13 +14,23 @@ PATIENCE_S = 30.0
 """How long a rank that lost the others waits for torchrun, which knows who died, to end it."""
 
 
-def main() -> int:
-    """Run this rank; 1 where it failed, which the launcher has been told.
+def descriptor_of_answers() -> int:
+    """The one to answer on: torchrun passes none on, so it is taken from torchrun itself."""
+    return os.open(f"/proc/{os.getppid()}/fd/{sys.argv[1]}", os.O_WRONLY)
 
-    torchrun passes no descriptors on, so the one to answer on is taken from torchrun itself.
-    """
+
+def import_framework() -> None:
+    """Import torch, as rank 0 does meanwhile: no other engine has several processes."""
+    from cputrain import engines
+    from cputrain.engines import specs
+
+    engines.load(specs.FIRST)
+
+
+def main() -> int:
+    """Run this rank; 1 where it failed, which the launcher has been told."""
     rank = int(os.environ["RANK"])
-    descriptor = os.open(f"/proc/{os.getppid()}/fd/{sys.argv[1]}", os.O_WRONLY)
+    descriptor = descriptor_of_answers()
     serving.begin(descriptor)
     try:
         return _lead(descriptor) if rank == 0 else _follow()
@@ -44,10 +54,7 @@ def _lead(descriptor: int) -> int:
 
 
 def _follow() -> int:
-    from cputrain import engines
-    from cputrain.engines import specs
-
-    engines.load(specs.FIRST)  # as rank 0 does meanwhile: no other engine has several processes
+    import_framework()
     from cputrain.worker.ranks.group import Group
     from cputrain.worker.ranks.member import Follower
 

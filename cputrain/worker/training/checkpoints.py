@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cputrain import atomic
+from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.part import Part
 from cputrain.record.train import SCHEMA, Checkpoint
@@ -25,6 +26,8 @@ FOLDER = "checkpoints"
 LATEST, BEST = "latest.json", "best.json"
 WEIGHTS, STATE = "weights/", "state/"
 """Prefixes of the tensors' names."""
+RANKS = "ranks/"
+"""Prefix, in the state, of what is another rank's than the first's, by its number."""
 CHUNK = 1 << 22
 
 
@@ -36,6 +39,11 @@ class Pointer(Part, frozen=True, kw_only=True):
     """Which checkpoint."""
 
     step: int
+
+
+def identity(experiment: Experiment) -> str:
+    """Of what a checkpoint is: how many processes train it is no part of that."""
+    return experiment.but(processes=None).identity
 
 
 def _name(step: int) -> str:

@@ -8,36 +8,30 @@ after the step in progress, and end. What it learns does not depend on when it s
 from __future__ import annotations
 
 import math
-import platform
-import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cputrain import paths
 from cputrain.errors import DidNotTrain
-from cputrain.experiment.parts import SIMULATED
-from cputrain.machine import state as machine_state
 from cputrain.machine.memory import peak_or_reason
-from cputrain.model.counts import counts
 from cputrain.record import requests
-from cputrain.record.answers import Phase, Ready
-from cputrain.record.part import readings, typed
-from cputrain.record.process import State
+from cputrain.record.answers import Phase
 from cputrain.record.requests import JobRequest
 from cputrain.record.train import PROGRESS, Ended
-from cputrain.record.work import Counts, Data
 from cputrain.worker import serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import schedule, starting, whole
+from cputrain.worker.training import schedule, standing, starting, whole
+from cputrain.worker.training.signals import Signals
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 from cputrain.worker.training.watching import Watching
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
+    from cputrain.worker.training.saving import Saving
 
 TOO_MUCH = 1e15
 """What a record holds: a loss beyond it is finite for some more steps at most."""
@@ -80,7 +74,7 @@ class TrainingJob(Preparation):
         self.begin()
         self.say_started()
         last_loss = None
-        while self.step < self.plan.steps and not (self.stopping or self.saving.is_early_end):
+        while self.step < self.plan.steps and not (self.is_to_stop() or self.saving.is_early_end):
             last_loss = self.train_step()
             if self.step == start + 1:
                 self.say_ready()
@@ -94,27 +88,44 @@ class TrainingJob(Preparation):
     def begin(self) -> None:
         """Everything before the first step; goes on from the checkpoint that the plan names."""
         from cputrain.engines import long_run
-        from cputrain.worker.training.saving import Saving
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
         self.validation = self.split.validation()
         self.say(Phase(what=self.split.documents))
-        self.saving = Saving(
-            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
-            *(self.engine, self.hand, self.keep_rows, self.say),
-        )
+        self.saving = self.make_saving()
         if self.plan.resume is not None:
             with self.phase("resume_s", f"loading the checkpoint of step {self.step}"):
                 self.feed.go_to(self.saving.take_up(self.step))
-        self.table = Table(self.folder / PROGRESS, self.step)
+        self.table = self.make_table()
         self.telling = Telling(self.experiment, self.plan, self.feed, self.table, self.say)
         self.watching = Watching(*(self.experiment, self.placement, self.feed), self.step, self.say)
 
     def say_started(self) -> None:
         """What the model that is fine-tuned says of what is held back."""
-        what = self.experiment, self.plan, self.started_from, self.engine, self.validation
-        if (told := starting.started(*what)) is not None:
+        what = self.experiment, self.plan, self.started_from
+        if (told := starting.started(*what, self.held_back_loss)) is not None:
             self.say(told)
+
+    def make_saving(self) -> Saving:
+        """What writes the checkpoints."""
+        from cputrain.worker.training.saving import Saving
+
+        return Saving(
+            *(self.experiment, self.plan, self.folder, self.split.fingerprint),
+            *(self.engine, self.hand, self.keep_rows, self.say),
+        )
+
+    def make_table(self) -> Table:
+        """What takes the rows of the steps."""
+        return Table(self.folder / PROGRESS, self.step)
+
+    def is_to_stop(self) -> bool:
+        """Whether to save and end, asked between two steps."""
+        return self.stopping
+
+    def of_all(self, loss: float) -> float:
+        """The loss of all processes that train together, of each one's: there is one."""
+        return loss
 
     def keep_rows(self, is_synced: bool = True) -> None:
         """Have the rows of all steps so far on disk."""
@@ -135,6 +146,7 @@ class TrainingJob(Preparation):
         loss = float(self.engine.train_step(*batches))
         self.engine.synchronize()
         seconds = time.perf_counter() - start
+        loss = self.of_all(loss)
         self.require_finite(loss, f"the loss of step {number}")
         self.step = number
         self.telling.stepped(number, loss, rate, seconds)
@@ -145,21 +157,7 @@ class TrainingJob(Preparation):
         """What was in force at the first step of this stretch."""
         with self.phase("check_s", "checking what is in force"):
             checks = self.in_force()
-        self.say(
-            Ready(
-                readings=self.engine.readings(),
-                state=readings(State, machine_state.read(self.all_cpus)),
-                phases=self.phases,
-                composed=None,
-                started_from=self.started_from,
-                simulated=SIMULATED.get(self.experiment.training.precision),
-                counts=typed(Counts, counts(self.experiment)),
-                data=typed(Data, self.feed.facts()),
-                versions={"python": platform.python_version(), **self.engine.versions()},
-                in_force=checks,
-                no_passes=self.engine.no_passes,
-            )
-        )
+        self.say(standing.report(self, checks))
 
     def validate(self) -> None:
         """The loss of what is held back.
@@ -167,11 +165,15 @@ class TrainingJob(Preparation):
         Raises:
             DidNotTrain: it is not finite.
         """
-        lost = [float(self.engine.loss(batch)) for batch in self.validation]
-        loss = math.fsum(lost) / len(lost)
+        loss = self.held_back_loss()
         self.require_finite(loss, f"the validation loss after step {self.step}")
         self.telling.validated(loss)
         self.saving.validated(self.step, loss)
+
+    def held_back_loss(self) -> float:
+        """The mean loss of what is held back."""
+        lost = [float(self.engine.loss(batch)) for batch in self.validation]
+        return self.of_all(math.fsum(lost) / len(lost))
 
     def require_finite(self, loss: float, what: str) -> None:
         """Raise DidNotTrain for a loss that is not."""
@@ -187,8 +189,7 @@ class TrainingJob(Preparation):
         self.table.flush()
         is_early = self.step < self.plan.steps and self.saving.is_early_end
         is_done = is_early or self.step == self.plan.steps
-        made = whole.save(self.folder, self.experiment, self.engine.weights()) if is_done else {}
-        peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
+        made = self.keep_model() if is_done else {}
         self.say(
             Ended(
                 step=self.step,
@@ -199,33 +200,32 @@ class TrainingJob(Preparation):
                 validation_loss=self.saving.validation_loss,
                 best_loss=self.saving.best_loss,
                 best_step=self.saving.best_step,
-                peak_rss_bytes=peak if isinstance(peak, int) else None,
                 **made,
+                **self.closing(),
             )
         )
+
+    def keep_model(self) -> dict[str, Any]:
+        """Write the model of the last step; fields of `Ended` about it."""
+        return whole.save(self.folder, self.experiment, self.engine.weights())
+
+    def closing(self) -> dict[str, Any]:
+        """Fields of `Ended` about the processes."""
+        peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
+        return {"peak_rss_bytes": peak if isinstance(peak, int) else None}
 
 
 def main() -> int:
     """Serve one request; 1 where it failed, which the launcher has been told."""
     descriptor = int(sys.argv[-1])
-    made: list[TrainingJob] = []
-    early: list[int] = []
-
-    def stop(number: int, _: object) -> None:
-        early.append(number)
-        for job in made:
-            job.stopping = True
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
+    signals = Signals()
     serving.begin(descriptor)
     line = sys.stdin.readline()
     if not line:
         return 1
     try:
         job = TrainingJob(requests.decode_request(line), descriptor)
-        made.append(job)
-        job.stopping = bool(early)
+        signals.tell(job)
         job.run()
     except Exception as error:
         answer(descriptor, failure(error))

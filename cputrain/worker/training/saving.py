@@ -19,6 +19,7 @@ from cputrain.worker.training import checkpoints
 if TYPE_CHECKING:
     from cputrain.engines import Engine
     from cputrain.engines.long_run import LongRun
+    from cputrain.worker.training.checkpoints import Arrays
 
 
 class Saving:
@@ -65,19 +66,26 @@ class Saving:
             CheckpointError: it is not whole, or of another model or other data.
             EngineError: it does not fit the engine.
         """
-        kept = checkpoints.read(self._folder, step, self._experiment.identity)
+        kept = checkpoints.read(self._folder, step, checkpoints.identity(self._experiment))
         if kept.data != self._data:
             raise checkpoints.CheckpointError(
                 f"step {step} was trained on other data: {kept.data}, here are {self._data}"
             )
         weights, state = checkpoints.tensors(self._folder, kept)
         self._engine.load_weights(weights)
-        self._hand.load_state(state)
+        self._hand.load_state(self._own(state, step))
         self.validation_loss = kept.validation_loss
         self.best_loss, self.best_step = kept.best_loss, kept.best_step
         self.waited = kept.waited
-        checkpoints.forget_after(self._folder, step)
+        self._forget_after(step)
         return kept.next_batch
+
+    def _own(self, state: Arrays, step: int) -> Arrays:
+        """What of a checkpoint's state is for this process."""
+        return {n: array for n, array in state.items() if not n.startswith(checkpoints.RANKS)}
+
+    def _forget_after(self, step: int) -> None:
+        checkpoints.forget_after(self._folder, step)
 
     def validated(self, step: int, loss: float) -> None:
         """Note an evaluation; the best so far is saved."""
@@ -96,9 +104,12 @@ class Saving:
     def save_if_due(self, step: int) -> None:
         """Save where the plan says so."""
         every = self._plan.save_every
-        by_time = every is None and time.monotonic() - self._since > self._plan.save_s
+        by_time = every is None and self._is_time()
         if by_time or any(n and step % n == 0 for n in (every, self._plan.keep_every)):
             self.save(step)
+
+    def _is_time(self) -> bool:
+        return time.monotonic() - self._since > self._plan.save_s
 
     def save(self, step: int) -> None:
         """Write a checkpoint, unless this step has one.
@@ -109,6 +120,10 @@ class Saving:
         """
         if self._at == step:
             return
+        self._write(step)
+        self._at, self._since = step, time.monotonic()
+
+    def _write(self, step: int) -> None:
         gates.steps(step, self._engine.steps_done)
         weights = self._engine.weights()
         for name, array in weights.items():
@@ -124,7 +139,7 @@ class Saving:
                 sha256="",
                 size=0,
                 experiment=self._experiment.to_json(),
-                identity=self._experiment.identity,
+                identity=checkpoints.identity(self._experiment),
                 plan=self._plan,
                 data=self._data,
                 validation_loss=self.validation_loss,
@@ -133,8 +148,10 @@ class Saving:
                 waited=self.waited,
             ),
             weights,
-            self._hand.state(),
+            self._state(),
         )
         checkpoints.prune(self._folder, self._plan.keep_every)
-        self._at, self._since = step, time.monotonic()
         self._say(Kept(step=step, size=whole.size, is_best=self.best_step == step))
+
+    def _state(self) -> Arrays:
+        return self._hand.state()

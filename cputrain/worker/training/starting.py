@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
@@ -14,17 +13,12 @@ from cputrain.record.train import Started
 from cputrain.record.work import SavedStart
 from cputrain.worker.saved import SavedModelError
 
-if TYPE_CHECKING:
-    from cputrain.data.batches import Batch
-    from cputrain.engines import Engine
-
 
 def started(
     experiment: Experiment,
     plan: TrainingPlan,
     started_from: SavedStart | None,
-    engine: Engine,
-    validation: Iterable[Batch],
+    held_back_loss: Callable[[], float],
 ) -> Started | None:
     """What the model says of the text that is held back; None of a run that starts from scratch,
     or goes on from a checkpoint.
@@ -37,8 +31,7 @@ def started(
         return None
     if started_from is None or started_from.sha256 != plan.start.sha256:
         raise SavedModelError(f"{plan.start.file} has changed since the run was asked for")
-    losses = [float(engine.loss(batch)) for batch in validation]
-    loss = math.fsum(losses) / len(losses)
+    loss = held_back_loss()
     if not math.isfinite(loss):
         raise DidNotTrain(f"the validation loss of {plan.start.name} is {loss}")
     return Started(

@@ -8,6 +8,7 @@ from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.projection import FILE, FOLDER, ProjectionRecord
 from cputrain.record.train import Ended, Stretch, TrainRecord
+from cputrain.report import together
 from cputrain.report import train as report
 from cputrain.sweep.training import beside
 
@@ -50,6 +51,7 @@ def test_without_a_projection_of_the_same_training_there_is_none(own_root, worke
     keep(own_root, "later than the run", worker(SMALL, [[0.04] * 10], started=late))
     assert beside.projected(record, "here") is None
     assert "project --steps N makes one" in report.beside(None)
+    assert "project --steps N --processes 2 makes one" in report.beside(None, 2)
 
 
 def test_the_newest_projection_before_the_run_is_told_for_its_steps(own_root, worker, record):
@@ -59,6 +61,17 @@ def test_the_newest_projection_before_the_run_is_told_for_its_steps(own_root, wo
     assert known.projected_s == pytest.approx(40.0)  # of 1000 steps, whatever it was asked for
     assert known.actual_s == 44.0
     assert "projected 40 s" in report.beside(known) and "1.10x" in report.beside(known)
+
+
+def test_a_run_whose_processes_changed_is_held_against_no_projection(own_root, worker, record):
+    keep(own_root, "new", worker(SMALL, [[0.04] * 10], started="2026-11-22T09:00:00+00:00"))
+    first, last = record.stretches
+    changed = structs.replace(record, stretches=[first, structs.replace(last, processes=2)])
+    assert beside.projected(changed, "here") is None
+    assert "by 1 and by 2 processes" in together.mixed(changed)
+    assert together.mixed(record) is None
+    killed = structs.replace(last, processes=2, last=600)  # before its first step
+    assert together.mixed(structs.replace(record, stretches=[first, killed])) is None
 
 
 def test_an_interval_says_whether_the_run_was_inside():

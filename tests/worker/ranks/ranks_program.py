@@ -38,6 +38,9 @@ class Given:
 
     first: Batch
 
+    def batch(self, _):
+        return self.first
+
 
 def build(experiment):
     return parallel.ParallelEngine(experiment, initial.initial_weights(experiment))
