@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field, structs
 
-from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.answers import Failed, Phase, Phases, Ready
 from cputrain.record.part import Count, Number, Part, Parts, Seconds
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.process import Placement
@@ -19,6 +19,7 @@ FOLDER, FILE = "train", "train.json"
 PROGRESS = "progress.csv"
 
 Step = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Placed(Part, frozen=True, kw_only=True, tag_field="answer", tag="placed"):
@@ -32,7 +33,7 @@ class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progr
 
     Attributes:
         step: the last one.
-        loss: of it; validation_loss: after it, where that was evaluated.
+        loss: of it; validation_loss, accuracy: after it, where that was evaluated; see `Ended`.
         tokens_per_s: over the steps since the last such answer; mfu: their share of the peak, None
             where that was not measured.
         left_s: seconds until the end, as the run went so far; None at its first step.
@@ -41,6 +42,7 @@ class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progr
     step: Step
     loss: Number
     validation_loss: Number | None = None
+    accuracy: dict[str, Share] = field(default_factory=dict)
     tokens_per_s: Number
     mfu: Number | None = None
     left_s: Seconds | None = None
@@ -64,6 +66,9 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     Attributes:
         training_s: seconds in steps, of all its stretches, as its table of steps has them.
         best_loss, best_step: of the lowest validation loss.
+        accuracy: by what is predicted ("tokens", "nodes"), the share of the masked ones that the
+            model has right at its last evaluation in this stretch; empty for `no_accuracy`.
+        phases: seconds of this stretch; "steps_s", "evaluation_s" and "saving_s" are sums.
         model_file: the weights alone; None before the last step.
     """
 
@@ -74,6 +79,9 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     validation_loss: Number | None = None
     best_loss: Number | None = None
     best_step: Count | None = None
+    accuracy: dict[str, Share] = field(default_factory=dict)
+    no_accuracy: str | None = None
+    phases: Phases = field(default_factory=dict)
     peak_rss_bytes: Count | None = None
     model_file: str | None = None
 
@@ -116,6 +124,7 @@ class Stretch(Part, frozen=True, kw_only=True):
         started: ISO 8601, UTC.
         done: steps that were done before it; last: the last step that it told of.
         ended: "running" of one that is, or that was killed.
+        phases: see `Ended`; empty where it did not come to an orderly end.
     """
 
     started: str
@@ -124,6 +133,7 @@ class Stretch(Part, frozen=True, kw_only=True):
     wall_s: Seconds = 0.0
     ended: Literal["running", "done", "stopped", "failed"] = "running"
     reason: str | None = None
+    phases: Phases = field(default_factory=dict)
 
 
 class Beside(Part, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
+    from cputrain.engines.accuracy import Hits
 
 SMALLEST = 1e-3
 """Share of the largest gradient below which a tensor's own is not its measure: that of k's bias
@@ -55,6 +56,10 @@ class ParallelEngine(TorchEngine):
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up, and are averaged."""
         return super().accumulate(self._rank_rows(batch), share)
+
+    def score(self, batch: Batch) -> tuple[float, Hits]:
+        """Of this rank's rows."""
+        return super().score(self._rank_rows(batch))
 
     def loss(self, batch: Batch) -> float:
         """The loss of this rank's rows, without dropout."""

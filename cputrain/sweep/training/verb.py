@@ -27,7 +27,7 @@ from cputrain.record.train import (
     Stretch,
     TrainRecord,
 )
-from cputrain.report import described
+from cputrain.report import described, train_end, trained_page
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -167,7 +167,9 @@ class Train:
                 self._write()
             case Ended() as ended:
                 how = "done" if ended.is_done else "stopped"
-                record = record.with_last(last=ended.step, wall_s=seconds, ended=how)
+                record = record.with_last(
+                    last=ended.step, wall_s=seconds, ended=how, phases=ended.phases
+                )
                 self.record = structs.replace(record, ended=ended)
             case Failed() as failure:
                 self._failure = failure
@@ -211,6 +213,8 @@ class Train:
         self._write()
         self.progress.say(report.ended(self.record, ended))
         self.progress.say(report.beside(known))
+        for line in (*train_end.lines(self.record), trained_page.written(self.session.machine)):
+            self.progress.say(line)
         where = self.folder.relative_to(paths.ROOT)
         self.progress.say(f"{where}: {ended.model_file}, {PROGRESS}, {FILE}, checkpoints/")
 

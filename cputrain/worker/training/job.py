@@ -7,7 +7,6 @@ after the step in progress, and end. What it learns does not depend on when it s
 
 from __future__ import annotations
 
-import math
 import platform
 import signal
 import sys
@@ -32,13 +31,13 @@ from cputrain.worker import saved, serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
 from cputrain.worker.training import schedule
+from cputrain.worker.training.evaluation import Evaluation
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
 
-NO_LIMIT = 2**62
 TOO_MUCH = 1e15
 """What a record holds: a loss beyond it is finite for some more steps at most."""
 
@@ -94,7 +93,8 @@ class TrainingJob(Preparation):
         from cputrain.worker.training.saving import Saving
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
-        self.validation = self.split.validation()
+        batches = self.split.validation()
+        self.evaluation = Evaluation(self.engine, self.experiment, batches)
         self.say(Phase(what=self.split.documents))
         self.saving = Saving(
             *(self.experiment, self.plan, self.folder, self.split.fingerprint),
@@ -151,16 +151,15 @@ class TrainingJob(Preparation):
         )
 
     def validate(self) -> None:
-        """The loss of what is held back.
+        """Evaluate on what is held back.
 
         Raises:
-            DidNotTrain: it is not finite.
+            DidNotTrain: the loss is not finite.
         """
-        lost = [float(self.engine.loss(batch)) for batch in self.validation]
-        loss = math.fsum(lost) / len(lost)
-        self.require_finite(loss, f"the validation loss after step {self.step}")
-        self.telling.validated(loss)
-        self.saving.validated(self.step, loss)
+        its = self.evaluation.evaluate()
+        self.require_finite(its.loss, f"the validation loss after step {self.step}")
+        self.telling.validated(its.loss, its.accuracy)
+        self.saving.validated(self.step, its.loss)
 
     def require_finite(self, loss: float, what: str) -> None:
         """Raise DidNotTrain for a loss that is not."""
@@ -176,8 +175,8 @@ class TrainingJob(Preparation):
         self.table.flush()
         is_done = self.step == self.plan.steps
         if is_done:
-            weights = self.engine.weights()
-            saved.save(self.folder, self.experiment, weights, NO_LIMIT)
+            self.saving.save_model()
+        phases = self.phases | {"steps_s": self.table.added_s, "saving_s": self.saving.seconds}
         peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
         self.say(
             Ended(
@@ -188,6 +187,9 @@ class TrainingJob(Preparation):
                 validation_loss=self.saving.validation_loss,
                 best_loss=self.saving.best_loss,
                 best_step=self.saving.best_step,
+                accuracy=self.evaluation.accuracy,
+                no_accuracy=self.evaluation.no_accuracy,
+                phases=phases | {"evaluation_s": self.evaluation.seconds},
                 peak_rss_bytes=peak if isinstance(peak, int) else None,
                 model_file=saved.MODEL if is_done else None,
             )

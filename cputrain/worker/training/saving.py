@@ -13,12 +13,14 @@ from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Checkpoint, Kept
-from cputrain.worker import gates
+from cputrain.worker import gates, saved
 from cputrain.worker.training import checkpoints
 
 if TYPE_CHECKING:
     from cputrain.engines import Engine
     from cputrain.engines.long_run import LongRun
+
+NO_LIMIT = 2**62
 
 
 class Saving:
@@ -35,6 +37,7 @@ class Saving:
     Attributes:
         validation_loss: the last one.
         best_loss, best_step: of the lowest validation loss so far.
+        seconds: that it took to write checkpoints and the model.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Saving:
         self.validation_loss: float | None = None
         self.best_loss: float | None = None
         self.best_step: int | None = None
+        self.seconds = 0.0
 
     def take_up(self, step: int) -> int:
         """Put the checkpoint of a step into the engine; the number of the next micro-batch.
@@ -99,6 +103,21 @@ class Saving:
         """
         if self._at == step:
             return
+        start = time.perf_counter()
+        self._write(step)
+        self.seconds += time.perf_counter() - start
+
+    def save_model(self) -> None:
+        """Write the weights alone, as they are after the last step.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        start = time.perf_counter()
+        saved.save(self._folder, self._experiment, self._engine.weights(), NO_LIMIT)
+        self.seconds += time.perf_counter() - start
+
+    def _write(self, step: int) -> None:
         gates.steps(step, self._engine.steps_done)
         weights = self._engine.weights()
         for name, array in weights.items():
