@@ -11,6 +11,7 @@ from cputrain.results import rows, stored
 from cputrain.results.problem import Problem
 from cputrain.results.records import FILE, RESERVED
 from cputrain.results.rows import CellResult
+from cputrain.wording import counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ def read(root: Path, machine: str) -> tuple[list[Commit], list[Problem]]:
     commits, problems = [], []
     for name, folder in folders(root).items():
         cells, unread = rows.read(folder, machine)
-        problems += unread
+        if unread:  # of a commit with other records, that is all of them
+            what = f"{counted(len(unread), 'file')} of it cannot be used"
+            problems.append(Problem(folder, f"{what}: {unread[0].reason}"))
         if cells:
             commits.append(Commit(name, cells))
     return sorted(commits, key=lambda its: (its.measured, its.commit)), problems

@@ -28,7 +28,8 @@ def look(
         model: `model.LanguageModel`, in evaluation mode; the others as its `forward` takes them.
     """
     x = model.hidden(inputs, relations)
-    found = {TOKENS: right(*model.head_input(x), targets)}
+    state, weight, bias = model.head_input(x)
+    found = {TOKENS: right(state, weight, bias, targets)}
     if node_targets is not None:
         found[NODES] = right(x, model.node_head.weight, None, node_targets)
     return model.loss_of(x, targets, node_targets), found
