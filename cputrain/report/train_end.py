@@ -22,6 +22,8 @@ SPLIT: Mapping[str, Sequence[str]] = {
 """What the time of a run goes to, and which phases that is; a library's build is of the imports."""
 BUILT = "_build_s"
 REST = "the rest"
+BESIDE = ("data", "initialisation")
+"""What sources of presets tell beside their steps."""
 LOADED = {"loader": "memory", "loader_workers": 0, "micro_batches": None}
 FREE = ("learning_rate", "lr_warmup_steps", "seed", "rows", *LOADED)
 """Fields of training that may be others than a preset's: a step's work is the same."""
@@ -52,7 +54,7 @@ def _split(record: TrainRecord) -> str:
         return ""
     missing = sum(not stretch.phases for stretch in record.stretches)
     without = f" (without {counted(missing, 'stretch', 'stretches')} cut short)" if missing else ""
-    each = ", ".join(f"{name} {_time(s)}" for name, s in seconds.items())
+    each = ", ".join(f"{name} {words.took(s)}" for name, s in seconds.items())
     return f"time{without}: {each}"
 
 
@@ -84,7 +86,7 @@ def _published(record: TrainRecord) -> list[str]:
     seconds = split(record.stretches)
     own = f"{words.seconds(ended.training_s / ended.step)} per step"
     if seconds:
-        own += f", data {_time(seconds['data'])}, initialisation {_time(seconds['initialisation'])}"
+        own += "".join(f", {what} {words.took(seconds[what])}" for what in BESIDE)
     if ended.peak_rss_bytes:
         own += f", {words.number(ended.peak_rss_bytes / 1e9)} GB"
     return [*told, f"this run: {own}"]
@@ -110,7 +112,3 @@ def _theirs(name: str, figure: Figure) -> str:
 def _range(given: Range) -> str:
     low, high = (f"{float(f'{value:.3g}'):g}" for value in given)
     return low if low == high else f"{low} to {high}"
-
-
-def _time(seconds: float) -> str:
-    return words.seconds(seconds) if 0 < seconds < 1 else words.duration(seconds)

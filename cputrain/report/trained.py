@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cputrain.experiment import Experiment
 from cputrain.report import train, words
 from cputrain.report.trained_plot import Group, groups
 from cputrain.results.problem import Problem
@@ -15,10 +14,10 @@ from cputrain.results.trained import Run
 from cputrain.wording import counted, one_line
 
 HEAD = (
-    *("run", "engine", "model", "parameters", "state", "steps", "tokens"),
-    *("validation loss", "lowest", "in steps", "wall", "projected", "took over projected"),
+    *("run", "engine", "model", "state", "steps", "tokens", "validation loss", "lowest (step)"),
+    *("in steps", "wall", "projected", "took"),
 )
-TEXTS = ("run", "engine", "model", "state", "validation loss", "projected", "took over projected")
+TEXTS = ("run", "engine", "model", "state", "validation loss", "projected", "took")
 """Columns that are no numbers."""
 KILLED = "killed"
 """What is said of a stretch that is over and never told how it ended."""
@@ -72,30 +71,28 @@ class Trained:
 def row(run: Run) -> list[str]:
     """A run's texts, in the order of `HEAD`."""
     training = run.experiment.training
-    counts = run.record.worker.counts
     return [
         run.name,
         run.engine,
-        _model(run.experiment),
-        f"{words.number(counts.n_params / 1e6)} M" if counts else "",
+        _model(run),
         _state(run),
         f"{words.whole(run.steps)} / {words.whole(run.record.plan.steps)}",
         words.whole(run.steps * training.tokens_per_step),
         _loss(run),
-        f"{run.best.loss:.4f} at step {words.whole(run.best.step)}" if run.best else "",
-        words.duration(run.training_s),
-        words.duration(run.wall_s),
+        f"{run.best.loss:.4f} ({words.whole(run.best.step)})" if run.best else "",
+        words.took(run.training_s),
+        words.took(run.wall_s),
         *_projected(run),
     ]
 
 
-def _model(experiment: Experiment) -> str:
-    """ "gpt, 2 layers of width 128, sequences of 256"."""
-    model, training = experiment.model, experiment.training
-    layers = counted(model.n_layer, "layer")
-    return (
-        f"{model.architecture}, {layers} of width {model.n_embd}, sequences of {training.seq_len}"
-    )
+def _model(run: Run) -> str:
+    """ "gpt 2 x 128, 3.30 M, seq 256": layers and width, parameters, tokens."""
+    model, training = run.experiment.model, run.experiment.training
+    counts = run.record.worker.counts
+    parameters = f", {words.parameters(counts.n_params)}" if counts else ""
+    sizes = f"{model.architecture} {model.n_layer} x {model.n_embd}"
+    return f"{sizes}{parameters}, seq {training.seq_len}"
 
 
 def state(run: Run) -> str:

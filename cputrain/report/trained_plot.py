@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from cputrain.report import charts, figure, lettering, ticks, words
 from cputrain.report.figure import LEGEND, LEGEND_HIGH, TICK, WIDE, Figure, Line, Mark, Sign
 from cputrain.report.picture import COLORS, short
+from cputrain.report.plots import LONGEST_NOTE
 from cputrain.results.trained import Evaluation, Run
-from cputrain.wording import counted
+from cputrain.wording import counted, one_line
 
 SIGNS: tuple[Sign, ...] = ("dot", "square", "diamond", "left", "right")
 """With six colours, thirty runs have a colour and a sign of their own."""
@@ -26,7 +27,7 @@ class Group:
 
     Attributes:
         title: the model in a few words.
-        data: what they are trained on.
+        data: objective, and what they are trained on.
     """
 
     title: str
@@ -58,10 +59,10 @@ def groups(runs: Sequence[Run]) -> list[Group]:
     made = []
     for (parameters, vocabulary, objective, *_), its in by_key.items():
         assert isinstance(parameters, int) and isinstance(vocabulary, int)
-        title = f"{words.number(parameters / 1e6)} M parameters, vocabulary {vocabulary}"
+        title = f"{words.parameters(parameters)} parameters, vocabulary {vocabulary}"
         data = its[0].record.worker.data
-        source = data.source if data is not None else ""
-        made.append(Group(f"{title}, {objective}", source, its))
+        assert data is not None
+        made.append(Group(title, f"{objective} on {data.source}", its))
     return made
 
 
@@ -93,7 +94,7 @@ def draw(machine: str, group: Group) -> Figure:
             Mark(across.place(p.seconds / size), up.place(p.loss), line.sign, line.color)
             for p in _thin(run, MOST_MARKS)
         ]
-    notes = [note for note in (f"trained on {short(group.data)}", group.left_out) if note]
+    notes = [note for note in (one_line(group.data)[:LONGEST_NOTE], group.left_out) if note]
     return Figure(
         title=short(group.title),
         machine=short(machine),
@@ -123,11 +124,11 @@ def told(group: Group) -> str:
 def _told(run: Run) -> str:
     first, last, best = run.evaluations[0], run.evaluations[-1], run.best
     assert best is not None
-    text = f"{_name(run)}: {first.loss:.4f} after {words.duration(first.seconds)}"
+    text = f"{_name(run)}: {first.loss:.4f} after {words.took(first.seconds)}"
     if last is not first:
-        text += f", {last.loss:.4f} after {words.duration(last.seconds)}"
+        text += f", {last.loss:.4f} after {words.took(last.seconds)}"
     if best not in (first, last):
-        text += f", lowest {best.loss:.4f} after {words.duration(best.seconds)}"
+        text += f", lowest {best.loss:.4f} after {words.took(best.seconds)}"
     return text
 
 

@@ -35,13 +35,13 @@ def test_each_run_has_a_row_with_what_it_did_and_what_was_projected(tmp_path):
     known = Beside(session="a", projected_s=9.0, low_s=8.5, high_s=11.0, actual_s=10.0)
     keep(tmp_path, record("night", beside=known))
     row = rows(page(tmp_path))["night"]
-    assert row["engine"] == "torch" and row["model"].startswith("gpt, 2 layers of width")
-    assert row["parameters"] == "3.30 M" and row["state"] == "done"
+    assert row["engine"] == "torch" and row["state"] == "done"
+    assert row["model"] == "gpt 2 x 256, 3.30 M, seq 256"
     assert row["steps"] == "100 / 100" and row["tokens"] == "25 600"
-    assert row["validation loss"] == "3.1000" and row["lowest"] == "3.0000 at step 50"
+    assert row["validation loss"] == "3.1000" and row["lowest (step)"] == "3.0000 (50)"
     assert (row["in steps"], row["wall"]) == ("10 s", "20 s")
     assert row["projected"] == "9.0 s \\[8.5 s, 11 s\\]"
-    assert row["took over projected"] == "10 s, 1.11x, inside"
+    assert row["took"] == "10 s, 1.11x, inside"
 
 
 def test_a_run_says_how_often_it_ended_and_why(tmp_path):
@@ -129,7 +129,7 @@ def test_a_table_of_steps_that_is_none_takes_the_curve_alone(tmp_path, table):
     folder = keep(tmp_path, record("mine"))
     (folder / "progress.csv").write_text(table)
     row = rows(page(tmp_path))["mine"]
-    assert row["state"] == "done" and row["lowest"] == "" and row["steps"] == "100 / 100"
+    assert row["state"] == "done" and row["lowest (step)"] == "" and row["steps"] == "100 / 100"
     assert row["in steps"] == "10 s"
 
 
