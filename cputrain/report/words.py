@@ -120,7 +120,7 @@ def duration(value: float) -> str:
 
 def took(value: float) -> str:
     """What a part of a run took: as `duration`, below a second as a step time."""
-    return seconds(value) if is_known(value) and 0 < value < 1 else duration(value)
+    return seconds(value) if is_known(value) and 0 < round(value, 3) < 1 else duration(value)
 
 
 def parameters(count: int) -> str:
