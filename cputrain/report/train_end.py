@@ -80,13 +80,16 @@ def _published(record: TrainRecord) -> list[str]:
     """What the source of a preset says of its own run, and the same of this one."""
     experiment = Experiment.from_json(record.worker.experiment)
     name, ended = preset(experiment), record.ended
-    if name is None or ended is None or not ended.step:
+    if name is None or not PRESETS[name].figures or ended is None or not ended.step:
         return []
     told = [_theirs(name, figure) for figure in PRESETS[name].figures]
     seconds = split(record.stretches)
     own = f"{words.seconds(ended.training_s / ended.step)} per step"
     if seconds:
         own += "".join(f", {what} {words.took(seconds[what])}" for what in BESIDE)
+    data = record.worker.data
+    if data is not None and data.prepared_s:
+        own += f", tokenizing {words.took(data.prepared_s)} when it was done"
     if ended.peak_rss_bytes:
         own += f", {words.number(ended.peak_rss_bytes / 1e9)} GB"
     return [*told, f"this run: {own}"]

@@ -64,5 +64,9 @@ def test_what_others_published_stands_beside_and_is_called_theirs():
         "(20 steps in 91 s), data 10 s, initialisation 60 s, 6 to 8 GB"
     )
     assert own == "this run: 100 ms per step, data 1.5 s, initialisation 1.0 s"
+    data = structs.replace(its.worker.data, prepared_s=4.0)
+    kept = structs.replace(its, worker=its.worker.but(data=data))
+    assert train_end.lines(kept)[2] == f"{own}, tokenizing 4.0 s when it was done"
     (expected, _) = train_end.lines(record("a", of_preset("mlm-80m-short")))[1:]
+    assert len(train_end.lines(record("a", of_preset("path-600k")))) == 1  # it has no figures
     assert expected.startswith("expected by its authors of mlm-80m-short, theirs")
