@@ -22,6 +22,9 @@ OUTPUT = ROOT / "output"
 RESULT = ROOT / "result"
 STATE = ROOT / ".asv"
 
+OTHER_COMMITS = "asv-run"
+"""In .asv: data, records and models of other commits than HEAD, a folder for each."""
+
 MODES = ("full", "quick")
 _ODD = re.compile(r"[^A-Za-z0-9._+-]")
 

@@ -12,8 +12,9 @@ from cputrain.analysis.machines.machine import Machine
 from cputrain.atomic import write_made
 from cputrain.commands import compare_releases
 from cputrain.errors import UsageError
-from cputrain.report import compared, compared_plot, compared_table, example, index
+from cputrain.report import compared, compared_plot, compared_table, example
 from cputrain.report.compared import Comparison
+from cputrain.report.comparisons import COMPARE
 from cputrain.results import records
 from cputrain.results.exchange import merged
 from cputrain.wording import one_line
@@ -58,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _write(comparisons: list[Comparison]) -> Path:
     """Write everything; the page's path."""
-    folder = paths.RESULT / index.COMPARE
+    folder = paths.RESULT / COMPARE
     if folder.is_symlink():
         raise UsageError(f"{folder} is a symbolic link, which is not written to: remove it")
     names = [comparisons[0].first.name, *(its.other.name for its in comparisons)]

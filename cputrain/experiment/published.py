@@ -21,6 +21,7 @@ class Figure:
         hardware: the source's words for it; empty where it names none.
         step_s: seconds per optimizer step; None where the source neither gives nor implies it.
         tokens_per_s, gflop_per_s, peak_share, rss_bytes: as far as the source gives them.
+        data_s, initialisation_s: seconds that making the data set and the model take.
         how: what step_s was reckoned from, where the source gives another figure.
         is_measured: False for what its authors expect.
     """
@@ -31,6 +32,8 @@ class Figure:
     gflop_per_s: float | None = None
     peak_share: float | None = None
     rss_bytes: Range | None = None
+    data_s: Range | None = None
+    initialisation_s: Range | None = None
     how: str = ""
     is_measured: bool = True
 

@@ -47,7 +47,7 @@ def write(path: Path, value: object) -> None:
     write_bytes(path, msgspec.json.format(encode(value), indent=1) + b"\n")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
     """What a regular file holds; links are not followed, and nothing is waited for.
 
     Raises:
@@ -61,7 +61,7 @@ def read_bytes(path: Path) -> bytes:
             raise RecordError("not a regular file; delete it and run the cell again") from error
         raise
     status = os.fstat(handle)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > largest:
         os.close(handle)
         reason = "too large for a record" if stat.S_ISREG(status.st_mode) else "not a regular file"
         raise RecordError(f"{reason}; delete it and run the cell again")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field, structs
 
-from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.answers import Failed, Phase, Phases, Ready
 from cputrain.record.continued import Continued
 from cputrain.record.notices import Notice, Seen
 from cputrain.record.part import Count, Number, Part, Parts, Seconds
@@ -22,6 +22,7 @@ FOLDER, FILE = "train", "train.json"
 PROGRESS = "progress.csv"
 
 Step = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Placed(Part, frozen=True, kw_only=True, tag_field="answer", tag="placed"):
@@ -48,7 +49,7 @@ class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progr
 
     Attributes:
         step: the last one.
-        loss: of it; validation_loss: after it, where that was evaluated.
+        loss: of it; validation_loss, accuracy: after it, where that was evaluated; see `Ended`.
         tokens_per_s: over the steps since the last such answer; mfu: their share of the peak, None
             where that was not measured.
         left_s: seconds until the end, as the run went so far; None at its first step.
@@ -57,6 +58,7 @@ class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progr
     step: Step
     loss: Number
     validation_loss: Number | None = None
+    accuracy: dict[str, Share] = field(default_factory=dict)
     tokens_per_s: Number
     mfu: Number | None = None
     left_s: Seconds | None = None
@@ -82,6 +84,9 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
         waited: evaluations since the lowest validation loss, where it ended early for them.
         training_s: seconds in steps, of all its stretches, as its table of steps has them.
         best_loss, best_step: of the lowest validation loss.
+        accuracy: by what is predicted ("tokens", "nodes"), the share of the masked ones that the
+            model has right at its last evaluation in this stretch; empty for `no_accuracy`.
+        phases: seconds of this stretch; "steps_s", "evaluation_s" and "saving_s" are sums.
         peak_rss_bytes: of several processes their sum; peak_rss_bytes_by_rank: each one's.
         agreed: what all processes showed at the last checkpoint; empty where there is one process.
         model_file: the weights alone, of the last step; None of a run that is not done.
@@ -96,6 +101,9 @@ class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):
     validation_loss: Number | None = None
     best_loss: Number | None = None
     best_step: Count | None = None
+    accuracy: dict[str, Share] = field(default_factory=dict)
+    no_accuracy: str | None = None
+    phases: Phases = field(default_factory=dict)
     peak_rss_bytes: Count | None = None
     peak_rss_bytes_by_rank: list[Count | None] | None = None
     agreed: list[Check] = field(default_factory=list)
@@ -146,6 +154,7 @@ class Stretch(Part, frozen=True, kw_only=True):
         ended: "running" of one that is, or that was killed; "done early" by its `patience`.
         reason: why it failed, or ended early.
         seen: what its watch told.
+        phases: see `Ended`; empty where it did not come to an orderly end.
     """
 
     started: str
@@ -156,6 +165,7 @@ class Stretch(Part, frozen=True, kw_only=True):
     ended: Literal["running", "done", "done early", "stopped", "failed"] = "running"
     reason: str | None = None
     seen: Seen = field(default_factory=Seen)
+    phases: Phases = field(default_factory=dict)
 
 
 class Beside(Part, frozen=True, kw_only=True):

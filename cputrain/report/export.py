@@ -13,7 +13,7 @@ from cputrain.report import example, index, inputs, kept, machine_export, many
 from cputrain.report import page as pages
 from cputrain.report.kept import Kept
 from cputrain.report.machine_export import Order, short
-from cputrain.results import asvfiles, engines, records, tables
+from cputrain.results import asvfiles, engines, other_commits, records, tables, trained
 from cputrain.results import parts as step_parts
 from cputrain.results.columns import Row
 from cputrain.results.records import Problem
@@ -79,6 +79,7 @@ def export(root: Path) -> Summary:
     problems += misnamed
     problems += tables.without_records(root, measured)
     found = {*measured, *engines.machines(result), *step_parts.machines(root)}
+    found |= {*trained.machines(root), *other_commits.machines(root)}
     names, links = tables.not_links(result, found)
     problems += links
     place = pages.place(len(names))

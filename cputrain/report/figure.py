@@ -14,6 +14,9 @@ WIDE = 720.0
 TITLE, SMALL, TICK, SAID, NOTE = 15.0, 11.0, 12.0, 10.5, 10.5
 """Sizes of the fonts of a picture's texts."""
 
+LEGEND, LEGEND_HIGH = 36, 16
+"""Where the legend's first row stands, and the height of one."""
+
 Sign = Literal["dot", "diamond", "hollow", "square", "left", "right"]
 
 
@@ -58,11 +61,16 @@ class Said:
 
 @dataclass(frozen=True)
 class Line:
-    """One series: its name in the legend, None where there is none, and what joins its points."""
+    """One series: its name and sign in the legend, and what joins its points.
+
+    Attributes:
+        name: None where the legend has none.
+    """
 
     name: str | None
     color: str
     points: Sequence[tuple[float, float]] = ()
+    sign: Sign = "dot"
 
     @property
     def path(self) -> str:
@@ -108,14 +116,25 @@ class Figure:
     wide: float = field(default=WIDE, init=False)
 
     @property
-    def legend(self) -> list[tuple[float, Line]]:
-        """Where each named series stands in the row above the axes."""
-        places, x = [], self.left + 6
-        for line in self.lines:
-            if line.name is not None:
-                places.append((x, line))
-                x += 26 + lettering.width(line.name, TICK)
-        return places
+    def legend(self) -> list[tuple[tuple[float, int], Line]]:
+        """Where each named series stands in the rows above the axes."""
+        return legend(self.lines, self.left, self.right)
+
+
+def legend(
+    lines: Sequence[Line], left: float, right: float
+) -> list[tuple[tuple[float, int], Line]]:
+    """Where the names of series stand: a row, and further ones where it is full."""
+    places, x, y = [], left + 6, LEGEND
+    for line in lines:
+        if line.name is None:
+            continue
+        wide = 26 + lettering.width(line.name, TICK)
+        if x > left + 6 and x + wide > right:
+            x, y = left + 6, y + LEGEND_HIGH
+        places.append(((x, y), line))
+        x += wide
+    return places
 
 
 def svg(figure: Figure) -> bytes:

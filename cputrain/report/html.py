@@ -26,6 +26,8 @@ from cputrain.report import (
     drawn,
     parts,
     templates,
+    trained,
+    trained_plot,
     trust,
     words,
 )
@@ -33,6 +35,7 @@ from cputrain.report.charts import Scale
 from cputrain.report.drawn import HIGH, WIDE
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import plain
+from cputrain.report.page import link as page_link
 from cputrain.results import packed, records
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
@@ -52,6 +55,9 @@ SAID = {
     "claims": claims,
     "costs": cost_table,
     "cost_plot": cost_plot,
+    "runs": trained,
+    "run_plot": trained_plot,
+    "link": page_link,
 }
 """What the template calls."""
 

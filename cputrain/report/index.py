@@ -8,7 +8,7 @@ from pathlib import Path
 from cputrain import wording
 from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
-from cputrain.report import page, templates, words
+from cputrain.report import comparisons, page, templates, words
 from cputrain.report.example import Example
 from cputrain.report.kept import Kept
 from cputrain.report.page import Place
@@ -16,8 +16,6 @@ from cputrain.results import tables
 from cputrain.results.records import Problem
 
 FILE = "README.md"
-COMPARE = "compare"
-"""The folder of comparisons below result/."""
 
 
 def write(
@@ -33,14 +31,8 @@ def write(
         OSError: it cannot be written, and is as it was before.
     """
     path = result / FILE
-    write_text(path, text(machines, place, problems, example, comparisons(result)))
+    write_text(path, text(machines, place, problems, example, comparisons.of_machines(result)))
     return path
-
-
-def comparisons(result: Path) -> list[str]:
-    """Names of the comparisons of machines below result/, without their endings."""
-    folder = result / COMPARE
-    return [] if folder.is_symlink() else sorted(path.stem for path in folder.glob("*.md"))
 
 
 def text(
@@ -73,5 +65,6 @@ def text(
         "is_joined": len(ordered) <= tables.MOST_JOINED,
         "problems": problems,
         "compared": compared,
+        "releases": [(its.line.name, *page) for its in ordered for page in its.line.compared],
     }
     return templates.markdown("page.md.j2", said)

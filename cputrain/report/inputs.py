@@ -15,6 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.record.releases import FOLDER as COMPARED
+from cputrain.report import comparisons
+from cputrain.results import other_commits
 
 PACKAGES = ("asv", "jinja2", "markupsafe", "msgspec", "numpy", "polars")
 """Libraries that reckon, or write, what stands in the pages."""
@@ -67,6 +70,11 @@ def _files(root: Path, machine: str) -> Iterator[tuple[str, Stamp | None]]:
     for path in (*own, *(folder / "machine.json" for folder in asvs)):
         yield str(path.relative_to(root)), stamp(path)
     yield from _below(root / "output" / machine, f"output/{machine}")
+    yield from _below(result / machine / COMPARED, f"result/{machine}/{COMPARED}")
+    for name in comparisons.of_machines(result, machine):
+        yield f"{comparisons.COMPARE}/{name}", None
+    for commit, folder in other_commits.folders(root).items():
+        yield from _below(folder / "output" / machine, f"{commit}/{machine}")
 
 
 def _below(folder: Path | str, name: str) -> Iterator[tuple[str, Stamp | None]]:

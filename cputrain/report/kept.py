@@ -30,6 +30,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         worker_noise: of the usual engine; None where nothing tells it.
         best: the change that pays most, with its effect; empty where none was told.
         date: when its newest worker started; empty where none did.
+        compared: its pages of comparisons of releases: file and title.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     worker_noise: float | None
     best: str
     date: str
+    compared: list[tuple[str, str]]
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

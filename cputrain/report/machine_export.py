@@ -9,7 +9,20 @@ from pathlib import Path
 from cputrain.analysis import noise_lines
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
-from cputrain.report import claims, costs, first_screen, forest, html, inputs, kept, parts, plots
+from cputrain.report import (
+    claims,
+    comparisons,
+    costs,
+    first_screen,
+    forest,
+    html,
+    inputs,
+    kept,
+    other_commits,
+    parts,
+    plots,
+    trained_page,
+)
 from cputrain.report import page as pages
 from cputrain.report.kept import Kept, Line
 from cputrain.report.machine_page import MachinePage
@@ -79,6 +92,7 @@ def line(page: MachinePage) -> Line:
         worker_noise=noise.noise.worker if noise and noise.noise else None,
         best=f"{changes[0].what}: {changes[0].effect}" if changes else "",
         date=max(started, default="")[:10],
+        compared=list(page.compared),
     )
 
 
@@ -103,7 +117,10 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
     beside, unread = engines.read(root / "result", name)
     parts_of_steps, lost = parts.read(root, name)
     judged = judge.judge(root, name)
-    known = costs.learned(root, list(zip(cells, analysis.rows, strict=True)), machine)
+    runs = trained_page.read(root, name)
+    own = list(zip(cells, analysis.rows, strict=True))
+    known = costs.learned(root, own, machine)
+    commits, no_commits = other_commits.read(root, name, own)
     page = MachinePage(
         machine,
         analysis.rows,
@@ -115,8 +132,13 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
         parts=parts_of_steps,
         claims=judged.verdicts if judged.cells else [],
         costs=known if known and known.engines else None,
+        trained=runs,
+        commits=commits,
+        compared=comparisons.of_releases(root, name),
+        beside=comparisons.of_machines(root / "result", name),
     )
-    return page, [*problems, *broken, *low, *unread, *lost, *judged.problems]
+    problems += [*broken, *low, *unread, *lost, *judged.problems, *runs.problems, *no_commits]
+    return page, problems
 
 
 def _write(result: Path, page: MachinePage, place: pages.Place) -> list[Path]:
@@ -129,6 +151,10 @@ def _write(result: Path, page: MachinePage, place: pages.Place) -> list[Path]:
         files += parts.write(result, page.name, page.parts)
     if page.claims:
         files += claims.write(result, page.name, page.claims)
+    if page.trained.runs:
+        files += trained_page.write(result, page.name, page.trained)
+    if page.commits.rows:
+        files.append(other_commits.write(result, page.name, page.commits))
     files += tables.write_machine(result, page.name, page.rows)
     files += pages.write(result, page, place)
     return [*files, html.write(result, page)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from cputrain.experiment import Experiment
 from cputrain.report import answers, baseline, one_off, presets
 from cputrain.report.forest import Bar
 from cputrain.report.notes import note
+from cputrain.report.other_commits import Commits
 from cputrain.report.skipped import by_reason
 from cputrain.report.statements import Answers
 from cputrain.report.suite_table import SuiteTable
+from cputrain.report.trained import Trained
 from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.rows import CellResult
@@ -44,6 +46,10 @@ class MachinePage:
         parts: rows of `analysis.step_parts`; empty where no step was watched.
         claims: verdicts; empty where nothing was measured for any.
         costs: what steps cost by their parts; None where too few cells tell that.
+        trained: its training runs.
+        commits: other commits that asv has measured.
+        compared: pages of comparisons of releases and commits: file and title.
+        beside: names of comparisons with other machines.
     """
 
     machine: MachineFacts
@@ -56,6 +62,10 @@ class MachinePage:
     parts: Sequence[Row] = ()
     claims: Sequence[ClaimVerdict] = ()
     costs: Costs | None = None
+    trained: Trained = field(default_factory=Trained)
+    commits: Commits = field(default_factory=Commits)
+    compared: Sequence[tuple[str, str]] = ()
+    beside: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -120,6 +130,7 @@ class MachinePage:
             "claims of others, put to the test": (self.claims, "claims.md"),
             "published runs": (self.published, "published.md"),
             "engines side by side": (self.engines, "engines.md"),
+            "other commits, by asv run": (self.commits.rows, "commits.md"),
         }
         return {name: file for name, (content, file) in pages.items() if content}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cputrain.record.continued import Continued
@@ -33,6 +33,7 @@ def progress(told: Progressed, steps: int, now: datetime.datetime) -> str:
     parts = [f"step {words.whole(told.step)} of {words.whole(steps)}", f"loss {told.loss:.4f}"]
     if told.validation_loss is not None:
         parts.append(f"validation {told.validation_loss:.4f}")
+    parts += [accuracy(told.accuracy)] if told.accuracy else []
     parts.append(f"{words.number(told.tokens_per_s)} tokens/s")
     if told.mfu is not None:
         parts.append(f"{words.percent(told.mfu)} of peak")
@@ -54,6 +55,12 @@ def started(told: Started) -> str:
     """How good the model is that a run fine-tunes, and how much of it is trained."""
     many = f"{words.whole(told.trained)} of {words.whole(told.weights)} weights are trained"
     return f"step 0, validation {told.validation_loss:.4f}; {many}"
+
+
+def accuracy(shares: Mapping[str, float]) -> str:
+    """By what is predicted: "right: 12 % of masked tokens, 3.1 % of masked nodes"."""
+    each = (f"{words.percent(share)} of masked {name}" for name, share in shares.items())
+    return f"right: {', '.join(each)}"
 
 
 def clock(at: datetime.datetime, now: datetime.datetime) -> str:

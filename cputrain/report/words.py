@@ -118,6 +118,16 @@ def duration(value: float) -> str:
     return f"{value / size:.1f} {unit}" if value / size < 9.95 else f"{value / size:.0f} {unit}"
 
 
+def took(value: float) -> str:
+    """What a part of a run took: as `duration`, below a second as a step time."""
+    return seconds(value) if is_known(value) and 0 < round(value, 3) < 1 else duration(value)
+
+
+def parameters(count: int) -> str:
+    """How many weights: "3.30 M", "22 000"."""
+    return f"{number(count / 1e6)} M" if count >= 1e6 else number(count)
+
+
 def size(value: float) -> str:
     """Bytes: "812 MiB", "1.93 GiB"."""
     if not is_known(value):

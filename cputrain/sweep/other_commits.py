@@ -19,7 +19,7 @@ from typing import Any
 from cputrain import environ, paths
 from cputrain.sweep import installed_code
 
-FOLDER = "asv-run"
+FOLDER = paths.OTHER_COMMITS
 TEXT = "corpus.json"
 """The working tree's text, which other commits train on too."""
 MEASURES = ("benchmarks", "cputrain", "requirements.txt")

@@ -78,7 +78,7 @@ START = ("finetune", "--from", "mine", "--steps", "50")
         ((*START, "--method", "lora", "--engine", "numpy"), "fine_tuning = 'lora'"),
         ((*START, "--method", "head", "--engine", "jax"), "fine_tuning = 'head'"),
         ((*START, "--method", "lora", "--precision", "q4"), "merged weights would be rounded anew"),
-        ((*START, "--method", "full", "--processes", "2"), "one process"),
+        ((*START, "--method", "full", "--processes", "2"), "only scratch"),
         ((*START, "--method", "full", "--data", "nowhere.txt"), "nowhere.txt"),
         ((*START, "--method", "full", "--warmup-steps", "50"), "lr_warmup_steps = 50"),
         ((*START, "--method", "full", "--temperature", "1"), "only with --sample"),

@@ -1,7 +1,8 @@
 """Real runs that end by their patience, and by it alone."""
 
 import pytest
-from test_trained_worker import SMALL, Run
+from test_trained_worker import SMALL
+from trained_runs import Run
 
 from cputrain.record.notices import Memory
 from cputrain.record.train import Ended, Kept

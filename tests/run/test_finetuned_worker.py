@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from test_trained_worker import SMALL, Run
+from test_trained_worker import SMALL
+from trained_runs import Run
 
 from cputrain import engines
 from cputrain.data import tokenizer_file
@@ -59,7 +60,7 @@ def loss_of(folder, batches):
 
 @pytest.fixture
 def source(own_root):
-    run = Run(own_root, "source")
+    run = Run(own_root, "source", SMALL)
     assert isinstance(run.train()[-1], Ended)
     return run
 

@@ -7,6 +7,7 @@ import pytest
 from settled import settled
 from trained_runs import PLAN, Run
 
+from cputrain.engines import specs
 from cputrain.machine import compilers
 from cputrain.record.train import DECODER, Ended, Failed, Kept, Progressed, Ready
 from cputrain.run import recording
@@ -37,6 +38,28 @@ def whole(own_root):
     run = run_of(own_root, "whole")
     run.answers = run.train()
     return run
+
+
+def test_a_masked_run_tells_how_much_is_right_and_where_its_time_went(own_root):
+    pytest.importorskip("torch")
+    masked = {"architecture": "bert", "objective": "masked_node", "vocab_size": 258}
+    experiment = SMALL.but(engine="torch", attention_backend=None, **masked)
+    run = Run(own_root, "masked", specs.settle(experiment))
+    last = run.train()[-1]
+    assert isinstance(last, Ended), last
+    assert last.accuracy.keys() == {"tokens", "nodes"} and last.no_accuracy is None
+    evaluated = [row for row in run.rows if row["validation_loss"]]
+    assert all(row["accuracy"] and row["node_accuracy"] for row in evaluated)
+    assert float(evaluated[-1]["accuracy"]) == last.accuracy["tokens"]
+    assert sum(row["accuracy"] != "" for row in run.rows) == 4
+    steps_s = sum(float(row["step_s"]) for row in run.rows)
+    assert last.phases["steps_s"] == pytest.approx(steps_s)
+    assert min(last.phases[name] for name in ("data_s", "evaluation_s", "saving_s")) > 0
+
+
+def test_a_run_without_masks_says_why_it_has_no_accuracy(whole):
+    assert whole.answers[-1].accuracy == {} and "masks none" in whole.answers[-1].no_accuracy
+    assert not any(row["accuracy"] for row in whole.rows)
 
 
 def test_a_run_leaves_curve_checkpoints_and_model(own_root, whole):

@@ -32,6 +32,7 @@ from cputrain.model.shapes import trained
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
+    from cputrain.engines.accuracy import Hits
 
 
 class TorchEngine(Accumulating):
@@ -87,6 +88,10 @@ class TorchEngine(Accumulating):
     def loss(self, batch: Batch) -> float:
         """The loss without dropout; see `Passes.evaluate`."""
         return self._passes.evaluate(batch)
+
+    def score(self, batch: Batch) -> tuple[float, Hits]:
+        """See `accuracy.Scores`; eagerly, also where the step is compiled."""
+        return self._passes.score(batch)
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """Gradients of what is trained, as the next step would have them."""

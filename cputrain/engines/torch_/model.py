@@ -106,17 +106,24 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
                 fault = "missing" if given is None else "given, though it has no masked nodes"
                 raise EngineError(f"the batch's {name} are {fault}: objective = 'masked_node' only")
         x, balances = self._states(inputs, relations)
-        loss = cross_entropy(
-            x if self.mlm is None else self.mlm(x), *self._table(), targets, self.loss_chunk
-        )
-        if self.node_head is not None and node_targets is not None:
-            loss = loss + cross_entropy(
-                x, self.node_head.weight, None, node_targets, self.loss_chunk
-            )
+        loss = self.loss_of(x, targets, node_targets)
         for balance in balances:
             # Its gradient joins in, its value does not: the loss stays the cross-entropy.
             loss = loss + (balance - balance.detach())
         return loss
+
+    def loss_of(self, x: Tensor, targets: Tensor, node_targets: Tensor | None) -> Tensor:
+        """The loss of final hidden states [B, T, C], without the balance of experts."""
+        loss = cross_entropy(*self.head_input(x), targets, self.loss_chunk)
+        if self.node_head is not None and node_targets is not None:
+            loss = loss + cross_entropy(
+                x, self.node_head.weight, None, node_targets, self.loss_chunk
+            )
+        return loss
+
+    def head_input(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the token head multiplies: its states [B, T, C], weight and bias."""
+        return (x if self.mlm is None else self.mlm(x)), *self._table()
 
     def hidden(self, inputs: Tensor, relations: Tensor | None = None) -> Tensor:
         """Final hidden states [B, T, C], which the heads read."""

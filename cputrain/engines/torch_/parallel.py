@@ -19,6 +19,7 @@ from cputrain.model import shares
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
+    from cputrain.engines.accuracy import Hits
 
 SMALLEST = 1e-3
 """Share of the largest gradient below which a tensor's own is not its measure: that of k's bias
@@ -68,6 +69,10 @@ class ParallelEngine(TorchEngine):
         """Forward and backward; the gradients add up, and are averaged."""
         weight = self._weight(batch)
         return weight * super().accumulate(self._rank_rows(batch), weight * share)
+
+    def score(self, batch: Batch) -> tuple[float, Hits]:
+        """Of this rank's rows."""
+        return super().score(self._rank_rows(batch))
 
     def loss(self, batch: Batch) -> float:
         """The loss of this rank's rows, weighted, without dropout."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -10,13 +11,14 @@ from torch import Tensor
 
 from cputrain.engines.batch import check_shape
 from cputrain.engines.pass_clock import BACKWARD, FORWARD, PassClock
-from cputrain.engines.torch_ import precision
+from cputrain.engines.torch_ import hits, precision
 from cputrain.engines.torch_.compile import Compilation, failure
 from cputrain.engines.torch_.evidence import in_backward, keep_random
 from cputrain.experiment import Experiment
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
+    from cputrain.engines.accuracy import Hits
 
 
 class Passes:
@@ -107,9 +109,26 @@ class Passes:
         if self.compilation and same_graph:
             with torch.set_grad_enabled(self.trains), keep_random():
                 return float(self.forward(batch).item())
+        with self._evaluating():
+            return float(self.forward(batch, eagerly=True).item())
+
+    def score(self, batch: Batch) -> tuple[float, Hits]:
+        """The loss in evaluation mode, computed eagerly, and what the heads have right."""
+        seen: dict[str, tuple[int, int]] = {}
+
+        def look(*tensors: Any) -> Tensor:
+            loss, found = hits.look(self._module, *tensors)
+            seen.update(found)
+            return loss
+
+        with self._evaluating():
+            return float(self.forward(batch, eagerly=True, call=look).item()), seen
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
         with torch.no_grad(), keep_random():
             self._module.eval()
             try:
-                return float(self.forward(batch, eagerly=True).item())
+                yield
             finally:
                 self._module.train(self.trains)

@@ -28,7 +28,7 @@ from cputrain.record.train import (
     Stretch,
     TrainRecord,
 )
-from cputrain.report import described, together, watched
+from cputrain.report import described, together, train_end, trained_page, watched
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -180,7 +180,9 @@ class Train:
                 self._write()
             case Ended() as ended:
                 how = report.how_ended(ended)
-                record = record.with_last(last=ended.step, wall_s=seconds, **how)
+                record = record.with_last(
+                    last=ended.step, wall_s=seconds, phases=ended.phases, **how
+                )
                 self.record = structs.replace(record, ended=ended)
             case Memory() | Usual() | Drift() as notice:
                 self.record = record.with_notice(notice)
@@ -233,8 +235,11 @@ class Train:
         mixed = together.mixed(self.record)
         if mixed or known is not None or self.plan.start is None:  # project knows no fine-tuning
             self.progress.say(mixed or report.beside(known, count))
+        for line in train_end.lines(self.record):
+            self.progress.say(line)
         self.record = continuing.at_end(self.record, self.folder, self.session, self.progress.say)
         self._write()
+        self.progress.say(trained_page.written(self.session.machine))
         where = self.folder.relative_to(paths.ROOT)
         self.progress.say(report.left(where, ended, self._events.names))
 

@@ -7,7 +7,6 @@ after the step in progress, and end. What it learns does not depend on when it s
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from pathlib import Path
@@ -23,7 +22,8 @@ from cputrain.record.train import PROGRESS, Ended
 from cputrain.worker import serving
 from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import schedule, standing, starting, whole
+from cputrain.worker.training import schedule, standing, starting
+from cputrain.worker.training.evaluation import Evaluation
 from cputrain.worker.training.signals import Signals
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
@@ -90,7 +90,8 @@ class TrainingJob(Preparation):
         from cputrain.engines import long_run
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
-        self.validation = self.split.validation()
+        batches = self.split.validation()
+        self.evaluation = Evaluation(self.engine, self.experiment, batches, self.of_all)
         self.say(Phase(what=self.split.documents))
         self.saving = self.make_saving()
         if self.plan.resume is not None:
@@ -103,7 +104,7 @@ class TrainingJob(Preparation):
     def say_started(self) -> None:
         """What the model that is fine-tuned says of what is held back."""
         what = self.experiment, self.plan, self.started_from
-        if (told := starting.started(*what, self.held_back_loss)) is not None:
+        if (told := starting.started(*what, self.evaluation)) is not None:
             self.say(told)
 
     def make_saving(self) -> Saving:
@@ -160,20 +161,15 @@ class TrainingJob(Preparation):
         self.say(standing.report(self, checks))
 
     def validate(self) -> None:
-        """The loss of what is held back.
+        """Evaluate on what is held back.
 
         Raises:
-            DidNotTrain: it is not finite.
+            DidNotTrain: the loss is not finite.
         """
-        loss = self.held_back_loss()
-        self.require_finite(loss, f"the validation loss after step {self.step}")
-        self.telling.validated(loss)
-        self.saving.validated(self.step, loss)
-
-    def held_back_loss(self) -> float:
-        """The mean loss of what is held back."""
-        lost = [float(self.engine.loss(batch)) for batch in self.validation]
-        return self.of_all(math.fsum(lost) / len(lost))
+        its = self.evaluation.evaluate()
+        self.require_finite(its.loss, f"the validation loss after step {self.step}")
+        self.telling.validated(its.loss, its.accuracy)
+        self.saving.validated(self.step, its.loss)
 
     def require_finite(self, loss: float, what: str) -> None:
         """Raise DidNotTrain for a loss that is not."""
@@ -190,6 +186,7 @@ class TrainingJob(Preparation):
         is_early = self.step < self.plan.steps and self.saving.is_early_end
         is_done = is_early or self.step == self.plan.steps
         made = self.keep_model() if is_done else {}
+        phases = self.phases | {"steps_s": self.table.added_s, "saving_s": self.saving.seconds}
         self.say(
             Ended(
                 step=self.step,
@@ -200,6 +197,9 @@ class TrainingJob(Preparation):
                 validation_loss=self.saving.validation_loss,
                 best_loss=self.saving.best_loss,
                 best_step=self.saving.best_step,
+                accuracy=self.evaluation.accuracy,
+                no_accuracy=self.evaluation.no_accuracy,
+                phases=phases | {"evaluation_s": self.evaluation.seconds},
                 **made,
                 **self.closing(),
             )
@@ -207,7 +207,7 @@ class TrainingJob(Preparation):
 
     def keep_model(self) -> dict[str, Any]:
         """Write the model of the last step; fields of `Ended` about it."""
-        return whole.save(self.folder, self.experiment, self.engine.weights())
+        return self.saving.save_model()
 
     def closing(self) -> dict[str, Any]:
         """Fields of `Ended` about the processes."""

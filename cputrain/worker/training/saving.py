@@ -14,7 +14,7 @@ from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Checkpoint, Kept
 from cputrain.worker import gates
-from cputrain.worker.training import checkpoints
+from cputrain.worker.training import checkpoints, whole
 
 if TYPE_CHECKING:
     from cputrain.engines import Engine
@@ -37,6 +37,7 @@ class Saving:
         validation_loss: the last one.
         best_loss, best_step: of the lowest validation loss so far.
         waited: evaluations since then.
+        seconds: that it took to write checkpoints and the model.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Saving:
         self.best_loss: float | None = None
         self.best_step: int | None = None
         self.waited = 0
+        self.seconds = 0.0
 
     def take_up(self, step: int) -> int:
         """Put the checkpoint of a step into the engine; the number of the next micro-batch.
@@ -120,8 +122,21 @@ class Saving:
         """
         if self._at == step:
             return
+        start = time.perf_counter()
         self._write(step)
         self._at, self._since = step, time.monotonic()
+        self.seconds += time.perf_counter() - start
+
+    def save_model(self) -> dict[str, str]:
+        """Write the model, as it is after the last step; fields of `Ended` about it.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        start = time.perf_counter()
+        made = whole.save(self._folder, self._experiment, self._engine.weights())
+        self.seconds += time.perf_counter() - start
+        return made
 
     def _write(self, step: int) -> None:
         gates.steps(step, self._engine.steps_done)
@@ -130,7 +145,7 @@ class Saving:
             if not np.isfinite(array).all():
                 raise DidNotTrain(f"after step {step} {name} has entries that are not finite")
         self._before()
-        whole = checkpoints.write(
+        written = checkpoints.write(
             self._folder,
             Checkpoint(
                 step=step,
@@ -151,7 +166,7 @@ class Saving:
             self._state(),
         )
         checkpoints.prune(self._folder, self._plan.keep_every)
-        self._say(Kept(step=step, size=whole.size, is_best=self.best_step == step))
+        self._say(Kept(step=step, size=written.size, is_best=self.best_step == step))
 
     def _state(self) -> Arrays:
         return self._hand.state()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
@@ -12,13 +11,14 @@ from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Started
 from cputrain.record.work import SavedStart
 from cputrain.worker.saved import SavedModelError
+from cputrain.worker.training.evaluation import Evaluation
 
 
 def started(
     experiment: Experiment,
     plan: TrainingPlan,
     started_from: SavedStart | None,
-    held_back_loss: Callable[[], float],
+    evaluation: Evaluation,
 ) -> Started | None:
     """What the model says of the text that is held back; None of a run that starts from scratch,
     or goes on from a checkpoint.
@@ -31,7 +31,7 @@ def started(
         return None
     if started_from is None or started_from.sha256 != plan.start.sha256:
         raise SavedModelError(f"{plan.start.file} has changed since the run was asked for")
-    loss = held_back_loss()
+    loss = evaluation.evaluate().loss
     if not math.isfinite(loss):
         raise DidNotTrain(f"the validation loss of {plan.start.name} is {loss}")
     return Started(

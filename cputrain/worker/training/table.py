@@ -13,6 +13,7 @@ from cputrain import atomic
 
 COLUMNS = (
     *("step", "loss", "validation_loss", "learning_rate", "step_s", "tokens_per_s", "mfu", "at"),
+    *("accuracy", "node_accuracy"),
 )
 
 
@@ -28,6 +29,8 @@ class Row:
     mfu: float | None
     validation_loss: float | None = None
     at: str = ""
+    accuracy: float | None = None
+    node_accuracy: float | None = None
 
     def __post_init__(self) -> None:
         self.at = self.at or datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -46,7 +49,7 @@ class Table:
         done: steps that are kept; rows of later ones, of a stretch that was killed, are dropped.
 
     Attributes:
-        training_s: seconds of all steps in it.
+        training_s: seconds of all steps in it; added_s: of those that were added here.
 
     Raises:
         OSError: it cannot be written.
@@ -58,6 +61,7 @@ class Table:
         self.training_s = math.fsum(float(row[place]) for row in kept)
         text = "".join(f"{','.join(row)}\n" for row in (COLUMNS, *kept))
         atomic.write_text(path, text)
+        self.added_s = 0.0
         self._file = path.open("a", encoding="utf-8")
         self._rows: list[Row] = []
 
@@ -65,6 +69,7 @@ class Table:
         """One more step."""
         self._rows.append(row)
         self.training_s += row.step_s
+        self.added_s += row.step_s
 
     def flush(self, is_synced: bool = False) -> None:
         """Write what was added; where that is asked, wait until the disk has it."""
@@ -76,11 +81,16 @@ class Table:
 
 
 def _read(path: Path) -> list[list[str]]:
-    """Its whole rows; none where there is no file."""
+    """Its whole rows, in the order of `COLUMNS`; none where there is no file.
+
+    Columns that an earlier version did not write are empty.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
     whole = text[: text.rfind("\n") + 1]
-    rows = list(csv.reader(whole.splitlines()))[1:]
-    return [row for row in rows if len(row) == len(COLUMNS) and row[0].isdecimal()]
+    head, *rows = list(csv.reader(whole.splitlines())) or [[]]
+    named = [dict(zip(head, row, strict=True)) for row in rows if len(row) == len(head)]
+    kept = [row for row in named if row.get("step", "").isdecimal()]
+    return [[row.get(name, "") for name in COLUMNS] for row in kept]

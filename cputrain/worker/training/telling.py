@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from cputrain.engines.accuracy import NODES, TOKENS
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Progressed
@@ -49,6 +50,7 @@ class Telling:
         self._row: Row | None = None
         self._is_put = True
         self._seconds: list[float] = []
+        self._accuracy: dict[str, float] = {}
 
     def stepped(self, step: int, loss: float, rate: float, seconds: float) -> None:
         """A step was trained."""
@@ -60,10 +62,11 @@ class Telling:
         if self._since is None:  # the first step may compile: the time left is not told by it
             self._since = time.monotonic(), step
 
-    def validated(self, loss: float) -> None:
+    def validated(self, loss: float, accuracy: Mapping[str, float]) -> None:
         """The step before was followed by an evaluation."""
         assert self._row is not None
-        self._row.validation_loss = loss
+        self._row.validation_loss, self._accuracy = loss, dict(accuracy)
+        self._row.accuracy, self._row.node_accuracy = map(accuracy.get, (TOKENS, NODES))
 
     def tell(self, is_last: bool) -> None:
         """Answer, where it is time, or something was evaluated, or the end is there."""
@@ -83,6 +86,7 @@ class Telling:
                 step=row.step,
                 loss=row.loss,
                 validation_loss=row.validation_loss,
+                accuracy=self._accuracy if row.validation_loss is not None else {},
                 tokens_per_s=self._tokens / mean,
                 mfu=None if self._at_peak_s is None else self._at_peak_s / mean,
                 left_s=self._left_s(now, row.step),

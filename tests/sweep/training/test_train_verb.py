@@ -43,6 +43,10 @@ def test_a_run_that_ctrl_c_stops_goes_on_and_ends(trial):
         or f"{step + 30} steps of" in out
     )
     assert "no projection of this training is on record here" in out
+    assert "time: imports " in out and ", saving " in out
+    (page,) = trial.folder.glob("result/*/runs.md")
+    assert "| mine | numpy |" in page.read_text() and "stopped 1x, resumed 1x" in page.read_text()
+    assert f"all runs: {page.relative_to(trial.folder)}" in out
     rows = list(csv.DictReader((folder / "progress.csv").read_text().splitlines()))
     assert [int(row["step"]) for row in rows] == list(range(1, step + 31))
     record = json.loads((folder / "train.json").read_text())

@@ -1,0 +1,52 @@
+"""The pages that `compare` has written: of machines, and of a machine's releases and commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cputrain.record import files
+from cputrain.record.releases import FILE, FOLDER, SCHEMA, ReleasesRecord
+from cputrain.results import stored
+
+COMPARE = "compare"
+"""The folder of comparisons of machines below result/."""
+
+
+def of_machines(result: Path, machine: str = "") -> list[str]:
+    """Names of the comparisons of machines below result/, without their endings.
+
+    Args:
+        result: folder of results.
+        machine: those whose name has this one's in it; all of them where left out.
+    """
+    folder = result / COMPARE
+    if folder.is_symlink():
+        return []
+    names = sorted(path.stem for path in folder.glob("*.md"))
+    return [name for name in names if not machine or f"-{machine}-" in f"-{name}-"]
+
+
+def of_releases(root: Path, machine: str) -> list[tuple[str, str]]:
+    """File below result/<machine>/compare/ and title of each, the newest first.
+
+    A page whose record is not here, or cannot be read, is called by its file's name.
+    """
+    folder = root / "result" / machine / FOLDER
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return []
+    found = stored.find(root, machine, FILE)
+    records = {place.cell: place for place in found if place.suite == FOLDER}
+    pages = sorted((path for path in folder.glob("*.md") if path.is_file()), reverse=True)
+    return [(page.name, _title(records.get(page.stem)) or page.stem) for page in pages]
+
+
+def _title(place: stored.Place | None) -> str:
+    """ "torch==2.13.0 beside torch==2.12.1, 2026-11-23": the reference comes last."""
+    if place is None:
+        return ""
+    try:
+        record = place.read(ReleasesRecord, SCHEMA)
+    except (OSError, files.RecordError):
+        return ""
+    reference, *others = (side.label for side in record.sides)
+    return f"{', '.join(others)} beside {reference}, {record.started[:10]}"

@@ -1,0 +1,158 @@
+"""Reads the runs of `train`: output/<machine>/train/<name>/, each record with its steps."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from cputrain.engines.specs import FIRST
+from cputrain.experiment import Experiment
+from cputrain.record import files
+from cputrain.record.train import FILE, FOLDER, PROGRESS, SCHEMA, TrainRecord
+from cputrain.results import stored
+from cputrain.results.problem import Problem
+from cputrain.results.records import RESERVED
+from cputrain.results.stored import Place, folders
+
+SAMPLES = "samples.txt"
+"""Texts that a run has written."""
+LARGEST_TABLE = 2**30
+"""Bytes of a table of steps that is read: about 10 million steps."""
+LARGEST_SAMPLES = 2**20
+NEEDED = {"step": pl.Int64, "validation_loss": pl.Float64, "step_s": pl.Float64}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A validation loss: after which step, and after how many seconds in steps."""
+
+    step: int
+    seconds: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        evaluations: in the order of steps; empty where its table of steps is not there.
+        steps: that are done; training_s: seconds that they took.
+        samples: what its model has written; empty where it keeps none.
+    """
+
+    record: TrainRecord
+    evaluations: tuple[Evaluation, ...] = ()
+    steps: int = 0
+    training_s: float = 0.0
+    samples: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return self.record.name
+
+    @property
+    def experiment(self) -> Experiment:
+        """What it trains."""
+        return Experiment.from_json(self.record.worker.experiment)
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        return self.experiment.runtime.engine or FIRST
+
+    @property
+    def best(self) -> Evaluation | None:
+        """The first lowest validation loss."""
+        return min(self.evaluations, key=lambda its: its.loss, default=None)
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of all its stretches, with start and all that is between steps."""
+        return sum(stretch.wall_s for stretch in self.record.stretches)
+
+
+def machines(root: Path) -> list[str]:
+    """The machines that have runs."""
+    return [
+        name
+        for name in folders(root / "output")
+        if name not in RESERVED and any(folders(root / "output" / name / FOLDER))
+    ]
+
+
+def read(root: Path, machine: str) -> tuple[list[Run], list[Problem]]:
+    """Every run of a machine, the newest first, and a line for each that cannot be used."""
+    runs, problems = [], []
+    for place in stored.find(root, machine, FILE):
+        if place.suite != FOLDER:
+            continue
+        run = _run(place, machine)
+        if isinstance(run, Problem):
+            problems.append(run)
+            continue
+        runs.append(run[0])
+        problems += run[1]
+    return sorted(runs, key=_started, reverse=True), problems
+
+
+def _started(run: Run) -> str:
+    return run.record.worker.started
+
+
+def _run(place: Place, machine: str) -> tuple[Run, list[Problem]] | Problem:
+    """A run, with what of its other files cannot be used; or why it is none."""
+    try:
+        record = place.read(TrainRecord, SCHEMA)
+    except OSError as error:
+        return place.problem(f"cannot be read: {error.strerror}")
+    except files.RecordError as error:
+        return place.problem(str(error).replace("run the cell again", "train again"))
+    for inside, outside in ((record.worker.machine, machine), (record.name, place.cell)):
+        if inside != outside:
+            return place.problem(f"it is of {inside[:60]!r} and lies under {outside!r}; delete it")
+    samples = _samples(place.path.with_name(SAMPLES))
+    text, unread = (samples, []) if isinstance(samples, str) else ("", [samples])
+    last = record.stretches[-1].last if record.stretches else 0
+    ended_s = record.ended.training_s if record.ended else 0.0
+    run = Run(record, (), last, ended_s, text)
+    path = place.path.with_name(PROGRESS)
+    try:
+        table = _table(files.read_bytes(path, LARGEST_TABLE))
+    except FileNotFoundError:
+        return run, unread
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        why = " ".join(str(error).split())[:200]
+        return run, [*unread, Problem(path, f"no table of steps ({why}); its run has no curve")]
+    if not table.height:
+        return run, unread
+    seen = table.filter(pl.col("validation_loss").is_finite())
+    columns = (seen["step"], seen["seconds"], seen["validation_loss"])
+    points = tuple(Evaluation(*row) for row in zip(*columns, strict=True))
+    return Run(record, points, table["step"][-1], table["seconds"][-1], text), unread
+
+
+def _table(data: bytes) -> pl.DataFrame:
+    """Steps with the seconds until their ends; a last line that was cut off is left out."""
+    whole = data[: data.rfind(b"\n") + 1]
+    if not whole:
+        return pl.DataFrame(schema={**NEEDED, "seconds": pl.Float64})
+    table = pl.read_csv(io.BytesIO(whole), columns=[*NEEDED], schema_overrides=NEEDED)
+    missing = table["step"].null_count() + table["step_s"].null_count()
+    if missing or not table["step_s"].is_finite().all():
+        raise ValueError("a row without a step or its seconds")
+    return table.with_columns(seconds=pl.col("step_s").cum_sum())
+
+
+def _samples(path: Path) -> str | Problem:
+    """What lies there as text, empty where there is none; or why it is not read."""
+    try:
+        return files.read_bytes(path, LARGEST_SAMPLES).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except (OSError, files.RecordError) as error:
+        return Problem(path, f"its samples are not shown: {error}")
