@@ -120,7 +120,7 @@ class _NoTable(Table):
     """Takes rows and keeps none."""
 
     def __init__(self) -> None:
-        self.training_s = 0.0
+        self.training_s = self.added_s = 0.0
 
     def add(self, row: Row) -> None:
         pass
