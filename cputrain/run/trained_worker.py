@@ -25,7 +25,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.run.launch import Worker
 from cputrain.run.session import Session
 
-PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.training.job")
+PROGRAM = (sys.executable, "-P", "-m", "cputrain.worker.training.process")
 RANK = (sys.executable, "-P", "-m", "cputrain.worker.training.ranks")
 """Of each of several processes."""
 NO_DEADLINE_S = 10**9

@@ -1,13 +1,10 @@
-"""The child process that trains a run: build, go on from a checkpoint, train, validate, save.
+"""What trains a run: build, go on from a checkpoint, train, validate, save.
 
-`python -m cputrain.worker.training.job DESCRIPTOR` reads a `JobRequest` with a plan from its
-standard input, and answers (`record.train`) on the descriptor. SIGTERM and SIGINT have it save
-after the step in progress, and end. What it learns does not depend on when it saves or tells.
+What it learns does not depend on when it saves or tells.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +12,12 @@ from typing import TYPE_CHECKING, Any
 from cputrain import paths
 from cputrain.errors import DidNotTrain
 from cputrain.machine.memory import peak_or_reason
-from cputrain.record import requests
 from cputrain.record.answers import Phase
 from cputrain.record.requests import JobRequest
 from cputrain.record.train import PROGRESS, Ended
-from cputrain.worker import serving
-from cputrain.worker.answering import answer, failure
 from cputrain.worker.preparation import Preparation
 from cputrain.worker.training import schedule, standing, starting
 from cputrain.worker.training.evaluation import Evaluation
-from cputrain.worker.training.signals import Signals
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 from cputrain.worker.training.watching import Watching
@@ -213,25 +206,3 @@ class TrainingJob(Preparation):
         """Fields of `Ended` about the processes."""
         peak = peak_or_reason("peak_rss_bytes").get("peak_rss_bytes")
         return {"peak_rss_bytes": peak if isinstance(peak, int) else None}
-
-
-def main() -> int:
-    """Serve one request; 1 where it failed, which the launcher has been told."""
-    descriptor = int(sys.argv[-1])
-    signals = Signals()
-    serving.begin(descriptor)
-    line = sys.stdin.readline()
-    if not line:
-        return 1
-    try:
-        job = TrainingJob(requests.decode_request(line), descriptor)
-        signals.tell(job)
-        job.run()
-    except Exception as error:
-        answer(descriptor, failure(error))
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    serving.leave(main)

@@ -1,0 +1,111 @@
+"""A run's record while its worker answers, and what is printed of it."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from msgspec import structs
+
+from cputrain.record import files
+from cputrain.record.answers import Failed, Phase, Ready
+from cputrain.record.notices import Drift, Memory, Usual
+from cputrain.record.train import (
+    DECODER,
+    FILE,
+    Ended,
+    Kept,
+    Placed,
+    Progressed,
+    Started,
+    TrainRecord,
+)
+from cputrain.report import train as report
+from cputrain.report import watched
+from cputrain.sweep.progress import Progress
+from cputrain.sweep.training.events import EventFiles
+
+LINES_S = (1.0, 10.0)
+"""Seconds between two lines of a run: in its first minute, and later."""
+FIRST_S = 60.0
+
+
+class Following:
+    """Takes what the worker answers into the record of its run.
+
+    Args:
+        folder: of the run.
+        record: as it begins; its last stretch is this one.
+        progress: takes the lines.
+
+    Attributes:
+        record: as it is so far.
+        failure: what the worker said of its end, where it failed.
+        saved: the step of the last checkpoint; None before the first.
+        events: TensorBoard's files.
+    """
+
+    def __init__(self, folder: Path, record: TrainRecord, progress: Progress) -> None:
+        self._folder, self._progress = folder, progress
+        self.record = record
+        self.failure: Failed | None = None
+        self.saved = record.plan.resume
+        self.events = EventFiles(folder, record.plan.tensorboard, progress.say)
+        self._told_s = 0.0
+
+    def write(self) -> None:
+        """Write the record. Raises OSError where that cannot be."""
+        files.write(self._folder / FILE, self.record)
+
+    def take(self, line: bytes, seconds: float) -> None:
+        """One answer of the worker's, after so many seconds."""
+        record = self.record
+        match DECODER.decode(line):
+            case Phase(what=what):
+                if not record.stretches[-1].last > record.stretches[-1].done:
+                    self._progress.say(what)
+            case Placed(placement=placed):
+                self.record = structs.replace(record, worker=record.worker.but(placement=placed))
+            case Ready() as ready:
+                worker = record.worker.with_ready(ready, record.worker.place)
+                self.record = structs.replace(record, worker=worker)
+                self.write()
+            case Started() as told:
+                self.record = structs.replace(record, started=told)
+                self._progress.say(report.started(told))
+            case Progressed() as told:
+                self.record = record.with_last(last=told.step, wall_s=seconds)
+                self._tell(told, seconds)
+            case Kept(step=step):
+                self.saved = step
+                self.record = record.with_last(last=step, wall_s=seconds)
+                self.write()
+            case Ended() as ended:
+                record = record.with_last(
+                    last=ended.step,
+                    wall_s=seconds,
+                    phases=ended.phases,
+                    **report.how_ended(ended),
+                )
+                self.record = structs.replace(record, ended=ended)
+            case Memory() | Usual() | Drift() as notice:
+                self.record = record.with_notice(notice)
+                self._progress.say(watched.line(notice))
+                self.write()
+            case Failed() as failure:
+                self.fail(failure, seconds)
+
+    def fail(self, failure: Failed, seconds: float) -> None:
+        """The stretch failed, after so many seconds."""
+        self.failure = failure
+        self.record = self.record.with_last(wall_s=seconds, ended="failed", reason=failure.reason)
+
+    def _tell(self, told: Progressed, seconds: float) -> None:
+        """Print a line, unless the one before is of just now."""
+        self.events.follow()
+        steps, every = self.record.plan.steps, LINES_S[seconds > FIRST_S]
+        is_news = told.validation_loss is not None or told.step == steps
+        if not is_news and seconds - self._told_s < every:
+            return
+        self._told_s = seconds
+        self._progress.say(report.progress(told, steps, datetime.datetime.now()))
