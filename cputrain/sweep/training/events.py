@@ -27,6 +27,8 @@ TAGS = {
     "step_s": "speed/step_s",
     "tokens_per_s": "speed/tokens_per_s",
     "mfu": "speed/mfu",
+    "accuracy": "accuracy/masked_tokens",
+    "node_accuracy": "accuracy/masked_nodes",
 }
 """Column of the table -> name of the curve."""
 FILES = "events.out.tfevents.*"
