@@ -177,7 +177,7 @@ def test_a_run_that_goes_on_keeps_its_patience_and_event_files_unless_told_other
     known = TrainRecord(name="mine", plan=plan, worker=worker)
 
     def planned(*words):
-        chosen = train._plan(cli.parse(["train", "--resume", "mine", *words]), known)
+        chosen = train.plan_of(cli.parse(["train", "--resume", "mine", *words]), known)
         return chosen.patience, chosen.tensorboard
 
     assert planned() == (3, True)
