@@ -24,7 +24,7 @@ def test_workers_take_turns_prove_and_leave_nothing(leased, own_root):
     one, other = leased.start(TINY, 60.0), leased.start(TINY.but(batch_size=2), 60.0)
     assert one.warm_step_s > 0 and one.ready_s > 0 and one.versions["python"]
     first, second = leased.block(one), leased.block(other)
-    assert len(first.step_s) >= 3 and len(second.step_s) >= 3
+    assert first.step_s and second.step_s
     leased.prove(one)
     leased.end(other)
     with pytest.raises(CellFailed, match="not there any more"):
