@@ -111,7 +111,7 @@ def dropped(ratios: Mapping[int, Sequence[float]], noise_: float, is_rung: bool)
     best = min([0.0, *(each.high for each in known.values())])
     for place, each in known.items():
         if each.low > best and is_rung:
-            going.setdefault(place, "surely slower")
+            going.setdefault(place, "surely slower than the fastest")
     left = sorted((p for p in known if p not in going), key=lambda p: known[p].value)
     if is_rung and len(left) > 1:
         for place in left[math.ceil(len(left) / 2) :]:

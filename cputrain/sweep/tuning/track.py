@@ -143,7 +143,7 @@ class Track:
             path = self.account.folder / tuning.SETTINGS
             atomic.write_text(path, tuned.settings(best, record, self.gain))
             self._progress.say(f"settings: {shown(path)}")
-            launch = f"python3 bench.py project --steps 10000 --model {shown(path)}"
+            launch = f"python3 bench.py train --steps 10000 --model {shown(path)}"
             self._progress.say(f"launch: {launch}")
             for line in [] if is_followed else script_lines(best, self.default, self.asked.again):
                 self._progress.say(line)
