@@ -28,7 +28,8 @@ SCORES = 9
 900 MB faulted in a step of two blocks with 50 MB of pairs each."""
 SMALLEST = 4e6
 """Bytes from which a program's arrays are given back at times, the more the larger: by the faults
-of 18 programs, up to LARGE like the logarithm of the size, within a factor of two."""
+of 18 programs on one machine, up to LARGE like the logarithm of the size: within a factor of two
+where there are many, but for a batch of 8 (2.9 times too many)."""
 
 
 def pages(experiment: Experiment) -> int:

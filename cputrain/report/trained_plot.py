@@ -23,7 +23,7 @@ UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds
 
 @dataclass(frozen=True)
 class Group:
-    """Runs whose losses can be compared: of one model, on one data set, the newest first.
+    """Runs whose losses can be compared: of one model, evaluated on the same, the newest first.
 
     Attributes:
         title: the model in a few words.
@@ -47,7 +47,10 @@ class Group:
 
 
 def groups(runs: Sequence[Run]) -> list[Group]:
-    """The runs that were evaluated, by parameters, vocabulary, objective and data."""
+    """The runs that were evaluated, by parameters, vocabulary, objective, and what is held back.
+
+    That is so many micro-batches of it: with another batch or length they are other sequences.
+    """
     by_key: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         counts, data = run.record.worker.counts, run.record.worker.data
@@ -55,14 +58,19 @@ def groups(runs: Sequence[Run]) -> list[Group]:
             continue
         experiment = run.experiment
         model = counts.n_params, experiment.model.vocab_size, experiment.training.objective
-        by_key.setdefault((*model, data.fingerprint, data.tokenizer), []).append(run)
+        training, plan = experiment.training, run.record.plan
+        held_back = data.fingerprint, data.tokenizer, training.seed, plan.validation_share
+        cut = training.packing, training.batch_size, training.seq_len, plan.validation_batches
+        by_key.setdefault((*model, *held_back, *cut), []).append(run)
     made = []
     for (parameters, vocabulary, objective, *_), its in by_key.items():
         assert isinstance(parameters, int) and isinstance(vocabulary, int)
         title = f"{words.parameters(parameters)} parameters, vocabulary {vocabulary}"
         data = its[0].record.worker.data
         assert data is not None
-        made.append(Group(title, f"{objective} on {data.source}", its))
+        training = its[0].experiment.training
+        shape = f"batch {training.batch_size} x {training.seq_len}"
+        made.append(Group(title, f"{objective} on {data.source}, {shape}", its))
     return made
 
 

@@ -69,13 +69,14 @@ def test_runs_of_one_model_and_data_share_a_picture_and_others_do_not(tmp_path):
     other = record("other")
     data = structs.replace(other.worker.data, fingerprint="cd" * 32)
     keep(tmp_path, structs.replace(other, worker=other.worker.but(data=data)))
+    keep(tmp_path, record("batch", settled(n_layer=2, batch_size=8)))  # evaluated on more of it
     runs, problems = trained.read(tmp_path, "here")
     assert not problems
     names = [sorted(run.name for run in group.runs) for group in trained_plot.groups(runs)]
-    assert sorted(names) == [["a", "b"], ["other"], ["wide"]]
+    assert sorted(names) == [["a", "b"], ["batch"], ["other"], ["wide"]]
     text = page(tmp_path)
     pictures = re.findall(r"\]\((plots/[^)]*)\)", text)
-    assert len(pictures) == 3
+    assert len(pictures) == 4
     (both,) = [group for group in trained_plot.groups(runs) if len(group.runs) == 2]
     drawn = trained_plot.draw("here", both)
     assert {line.name for line in drawn.lines} == {"a, torch", "b, numpy"}
