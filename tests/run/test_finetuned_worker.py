@@ -5,12 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
-from test_trained_worker import SMALL
+from settled import settled
+from test_trained_worker import SIZES, SMALL
 from trained_runs import Run
 
 from cputrain import engines
 from cputrain.data import tokenizer_file
 from cputrain.data.tokenizer_file import FromFile
+from cputrain.machine import compilers
 from cputrain.model.shapes import n_params, n_trained, trained
 from cputrain.record.plan import Start
 from cputrain.record.train import Ended, Failed, Kept, Ready, Started
@@ -115,11 +117,21 @@ def test_a_run_can_start_from_one_that_fine_tuned(own_root, source):
     assert started.validation_loss == pytest.approx(end.validation_loss, rel=1e-5)
 
 
-def test_numpy_goes_on_with_a_model_in_full(own_root, source):
-    run = finetuning(own_root, "tuned", source, SMALL.but(fine_tuning="full", seed=1))
-    last = run.train()[-1]
+@pytest.mark.parametrize("engine", ["numpy", "native", "jax"])
+def test_other_engines_go_on_with_a_model_in_full(own_root, source, engine):
+    if engine == "native" and not compilers.is_here("gcc"):
+        pytest.skip("no gcc")
+    if engine == "jax":
+        pytest.importorskip("jax")
+    experiment = settled(**SIZES, engine=engine, fine_tuning="full", seed=1)
+    run = finetuning(own_root, "tuned", source, experiment)
+    answers = run.train()
+    last = answers[-1]
     assert isinstance(last, Ended), last
+    (started,) = [a for a in answers if isinstance(a, Started)]
     batches = validation_of(own_root, run)
+    assert started.validation_loss == pytest.approx(loss_of(source.folder, batches), rel=1e-5)
+    assert last.validation_loss < started.validation_loss
     assert loss_of(run.folder, batches) == pytest.approx(last.validation_loss, rel=1e-5)
 
 

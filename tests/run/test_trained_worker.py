@@ -15,18 +15,17 @@ from cputrain.run.session import Session
 from cputrain.worker.training import checkpoints
 
 pytest.importorskip("numpy")
-NUMPY = {"engine": "numpy", "attention_backend": "manual"}
-SMALL = settled(
-    n_layer=1,
-    n_embd=32,
-    n_head=2,
-    seq_len=32,
-    rows=60,
-    threads=1,
-    learning_rate=0.01,
-    lr_warmup_steps=5,
-    **NUMPY,
-)
+SIZES = {
+    "n_layer": 1,
+    "n_embd": 32,
+    "n_head": 2,
+    "seq_len": 32,
+    "rows": 60,
+    "threads": 1,
+    "learning_rate": 0.01,
+    "lr_warmup_steps": 5,
+}
+SMALL = settled(**SIZES, engine="numpy", attention_backend="manual")
 
 
 def run_of(root, name, experiment=SMALL, **plan):
