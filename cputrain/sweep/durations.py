@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from cputrain.analysis.pass_seconds import pass_s
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import cpu, reading
 from cputrain.model import flops
+from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
 from cputrain.results.stored import Place
 from cputrain.run import placement
@@ -49,26 +51,38 @@ class Durations:
     """
 
     def __init__(self, places: Iterable[Place]) -> None:
-        self._known: dict[str, float] = {}
+        self._known: dict[str, WorkerRecord] = {}
         for place in places:
             record = records.read_place(place)
             if isinstance(record, records.Problem):
                 continue  # export names broken records; a guess will do here
-            done = [w.wall_s for w in record.workers if w.ok and w.wall_s and w.forked is not None]
+            done = [w for w in record.workers if w.ok and w.wall_s and w.forked is not None]
             if done:
                 self._known[f"{place.suite}/{place.cell}"] = done[-1]
 
     def cell_s(
-        self, planned: plan.Planned, cell: plan.PlannedCell, finds_code: bool = False
+        self,
+        planned: plan.Planned,
+        cell: plan.PlannedCell,
+        finds_code: bool = False,
+        pairs: int | None = None,
     ) -> float:
-        """Seconds of one worker of `cell`; `finds_code` is for `guess_s`."""
+        """Seconds of one worker of `cell`.
+
+        Args:
+            planned: its suite.
+            cell: of it.
+            finds_code: see `guess_s`.
+            pairs: of blocks; where left out, as many as a first pass takes.
+        """
         if cell.why_not is not None:
             return TAKE_OVER_S
         known = self._known.get(f"{planned.name}/{cell.name}")
         if known is not None:
-            return known
+            return pass_s(known, pairs)
+        experiment = cell.experiment if pairs is None else cell.experiment.but(samples=pairs)
         reference = planned.suite().reference(*cell.values)
-        return guess_s(cell.experiment, reference, fewer=True, finds_code=finds_code)
+        return guess_s(experiment, reference, fewer=pairs is None, finds_code=finds_code)
 
     def suites_s(self, suites: Iterable[plan.Planned]) -> dict[str, float]:
         """Seconds of a pass over each suite's cells, by key: what repeats is not measured again."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cputrain import paths
 from cputrain.analysis import effects, open_cells
 from cputrain.analysis.paired import planning
+from cputrain.analysis.pass_seconds import pass_s
 from cputrain.results import rows
 from cputrain.run.session import Session
 from cputrain.sweep.durations import SUITE_S, Durations
@@ -43,17 +44,23 @@ def further(
     Args:
         session: whose records tell what is known.
         suites: of the sweep, with all its cells.
-        estimate: of seconds.
+        estimate: of seconds, for cells that gave no number so far.
         left_s: that the pass may take.
     """
-    seconds = {
-        (planned.name, cell.name): estimate.cell_s(planned, cell)
-        for planned in suites
-        for cell in planned.cells
-        if cell.why_not is None
-    }
     cells, _ = rows.read(paths.ROOT, session.machine, (session.mode,))
     analysis = effects.analyse(cells, {})
+    noises = [each.noise for each in open_cells.candidates(analysis, session.id)]
+    pairs = max(
+        (planning.pairs_per_pass(noise, START_S, PAIR_S) for noise in noises if noise is not None),
+        default=planning.FEWEST_PAIRS,
+    )
+    took_s = {(c.suite, c.value): pass_s(c.workers[-1], pairs) for c in cells if c.ok}
+    seconds = {
+        key: took_s.get(key) or estimate.cell_s(planned, cell, pairs=pairs)
+        for planned in suites
+        for cell in planned.cells
+        if cell.why_not is None and (key := (planned.name, cell.name))
+    }
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
     taken = set()
@@ -73,6 +80,4 @@ def further(
             again.append(replace(planned, cells=cells_of_pass))
             cells_s = [seconds[key] for key in keys.values() if key in taken]
             suites_s[planned.key] = sum(cells_s) + (SUITE_S if cells_s else 0.0)
-    noises = [candidate.noise for candidate in candidates if candidate.noise is not None]
-    pairs = [planning.pairs_per_pass(noise, START_S, PAIR_S) for noise in noises]
-    return Further(again, suites_s, max(pairs, default=planning.FEWEST_PAIRS))
+    return Further(again, suites_s, pairs)

@@ -1,0 +1,47 @@
+"""Which cells a further pass takes, and the time that it is expected to take."""
+
+from dataclasses import replace
+
+import pytest
+from found_suites import ALL
+from made_project import SESSION, Project
+from settled import settled
+
+from cputrain.analysis.pass_seconds import pass_s
+from cputrain.run.session import Session
+from cputrain.sweep import passes
+from cputrain.sweep.durations import SUITE_S, Durations
+
+pytestmark = pytest.mark.tools
+
+HERE = Session(id=SESSION, run=SESSION, machine="here")
+
+
+@pytest.fixture
+def suites():
+    """SeqLen on torch; all its cells can run."""
+    (planned,) = (p for p in ALL if p.name == "SeqLen")
+    cells = [cell for cell in planned.cells if cell.engine == "torch"]
+    return [replace(planned, cells=tuple(replace(cell, why_not=None) for cell in cells))]
+
+
+@pytest.fixture
+def measured(own_root):
+    """Workers of cells that differ little from their references; the A/A cells differ as much."""
+    project = Project(own_root)
+    for suite, values in (("Baseline", ("A-torch", "B-torch")), ("SeqLen", ("128-torch",))):
+        project.suite(suite, "value", values, baseline=None if suite == "SeqLen" else values[0])
+        for value in values:
+            workers = project.cell(suite, value, 0.0425, settled(), workers=1)
+    project.save()
+    return workers
+
+
+def test_seconds_are_those_of_as_many_pairs_as_the_pass_has(suites, measured):
+    further = passes.further(HERE, suites, Durations([]), left_s=3600.0)
+    (key,) = (planned.key for planned in further.suites)
+    (last,) = measured
+    assert further.pairs > len(last.pairs)
+    seconds = pass_s(last, further.pairs)
+    assert further.suites_s[key] == pytest.approx(SUITE_S + seconds)
+    assert not passes.further(HERE, suites, Durations([]), left_s=seconds - 0.1).suites
