@@ -28,7 +28,7 @@ class Session:
         id: what its records have in common.
         run: the asv call within it: a suite taken up again after a kill has another.
         number: of the pass, from 1: each brings a fresh worker to the cells that it takes.
-        pairs: of blocks of a cell in this pass; None is what the suites say.
+        pairs: of blocks of a cell in this pass, by engine; without any as the suites say.
         machine: name under which asv keeps this machine's results.
         mode: full or quick.
         offline: whether the network is not to be touched.
@@ -45,7 +45,7 @@ class Session:
     run: str
     machine: str
     number: int = 1
-    pairs: int | None = None
+    pairs: Mapping[str, int] = field(default_factory=dict)
     mode: str = "full"
     offline: bool = False
     model_cap_bytes: int = MODEL_CAP_BYTES
@@ -66,7 +66,7 @@ class Session:
             run=env.get(environ.RUN) or id,
             machine=env.get(environ.MACHINE) or _registered(),
             number=int(env.get(environ.PASS) or 1),
-            pairs=int(env.get(environ.PAIRS) or 0) or None,
+            pairs=json.loads(env.get(environ.PAIRS) or "{}"),
             mode=env.get(environ.MODE) or "full",
             offline=env.get(environ.OFFLINE) == "1",
             model_cap_bytes=int(env.get(environ.MODEL_CAP) or MODEL_CAP_BYTES),
@@ -85,7 +85,7 @@ class Session:
             environ.RUN: self.run,
             environ.MACHINE: self.machine,
             environ.PASS: str(self.number),
-            environ.PAIRS: str(self.pairs or ""),
+            environ.PAIRS: json.dumps(self.pairs) if self.pairs else "",
             environ.MODE: self.mode,
             environ.OFFLINE: "1" if self.offline else "0",
             environ.MODEL_CAP: str(self.model_cap_bytes),

@@ -95,7 +95,7 @@ class Suite(Variable):
     def _of_this_pass(self, experiment: Experiment) -> Experiment:
         """With the samples that asv asks for: more of a cell that has its own pass again."""
         pairs = Session.from_env().pairs
-        return experiment if pairs is None else experiment.but(samples=pairs)
+        return experiment.but(samples=pairs[experiment.runtime.engine]) if pairs else experiment
 
     def setup(self, *values: Any) -> None:
         """asv's, before every sample: raises NotImplementedError where this machine can't.
@@ -119,7 +119,7 @@ class Suite(Variable):
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
         self._cell.refuse_if(placement.why_not(self._cell.experiment))
         self._cell.refuse_if(self._cell.why_no_start())
-        self.repeat = self._cell.begin(fewer=Session.from_env().pairs is None)
+        self.repeat = self._cell.begin(fewer=not Session.from_env().pairs)
 
     def time_train_steps(self, *values: Any) -> None:
         """Train one sample's steps in the worker; `timer` then tells its seconds per step."""

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cputrain import paths
-from cputrain.analysis import effects, open_cells
+from cputrain.analysis import effects, identical, open_cells
+from cputrain.analysis.effects import Analysis
+from cputrain.analysis.noises import Place
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.results import rows
 from cputrain.run.session import Session
 from cputrain.sweep.durations import SUITE_S, Durations
 from cputrain.sweep.plan import Planned
-
-START_S, PAIR_S = 2.5, 0.3
-"""Seconds until both workers of a usual cell are warm, and of a pair of its blocks."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Further:
     Attributes:
         suites: with the cells that it takes.
         suites_s: seconds that each may take, by key.
-        pairs: of blocks of each cell: as the noise of this machine makes it worth while.
+        pairs: of blocks of each cell, by engine: see `planning.pairs_per_pass`.
     """
 
     suites: list[Planned]
     suites_s: dict[str, float]
-    pairs: int
+    pairs: dict[str, int]
 
 
 def further(
@@ -49,18 +49,19 @@ def further(
     """
     cells, _ = rows.read(paths.ROOT, session.machine, (session.mode,))
     analysis = effects.analyse(cells, {})
-    noises = [each.noise for each in open_cells.candidates(analysis, session.id)]
-    pairs = max(
-        (planning.pairs_per_pass(noise, START_S, PAIR_S) for noise in noises if noise is not None),
-        default=planning.FEWEST_PAIRS,
-    )
-    took_s = {(c.suite, c.value): pass_s(c.workers[-1], pairs) for c in cells if c.ok}
-    seconds = {
-        key: took_s.get(key) or estimate.cell_s(planned, cell, pairs=pairs)
-        for planned in suites
-        for cell in planned.cells
-        if cell.why_not is None and (key := (planned.name, cell.name))
-    }
+    engines = {cell.engine for planned in suites for cell in planned.cells}
+    pairs = {engine: _pairs(engine, analysis, session.id) for engine in engines}
+    last = {(cell.suite, cell.value): cell.workers[-1] for cell in cells if cell.ok}
+    seconds = {}
+    for planned in suites:
+        for cell in planned.cells:
+            key, its_pairs = (planned.name, cell.name), pairs[cell.engine]
+            if cell.why_not is not None:
+                continue
+            if key in last:
+                seconds[key] = pass_s(last[key], its_pairs)
+            else:
+                seconds[key] = estimate.cell_s(planned, cell, pairs=its_pairs)
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
     taken = set()
@@ -81,3 +82,17 @@ def further(
             cells_s = [seconds[key] for key in keys.values() if key in taken]
             suites_s[planned.key] = sum(cells_s) + (SUITE_S if cells_s else 0.0)
     return Further(again, suites_s, pairs)
+
+
+def _pairs(engine: str, analysis: Analysis, session: str) -> int:
+    """How many pairs its usual cell is to have: by its noise, and by what starting one costs."""
+    learned = analysis.noises.learned.get(Place(session, engine))
+    workers = [
+        cell.workers[-1]
+        for cell in analysis.cells
+        if cell.ok and cell.workers[-1].pairs and identical.engine(cell) == engine
+    ]
+    if learned is None or learned.noise is None or not workers:
+        return planning.FEWEST_PAIRS
+    start_s, with_one_s = (statistics.median(pass_s(w, n) for w in workers) for n in (0, 1))
+    return planning.pairs_per_pass(learned.noise, start_s, with_one_s - start_s)

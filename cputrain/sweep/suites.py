@@ -46,7 +46,7 @@ class Sweep:
         self.choice = choice
         self.progress = Progress()
         self.left_out: list[plan.Planned] = []
-        self.pairs: int | None = None
+        self.pairs: dict[str, int] = {}
 
     def choose(self) -> list[plan.Planned]:
         """The suites and cells that it takes.
@@ -163,7 +163,7 @@ class Sweep:
         number = self.checkpoint.number
         if number > 1:
             words += ["--append-samples"]
-        pairs = self.pairs if number > 1 else None
+        pairs = self.pairs if number > 1 else {}
         session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
         status = asv_call.run(call, asv, session, words, self.progress)
         safekeeping.keep(asv.results, asv.copies)  # before the checkpoint says that it is done

@@ -7,6 +7,7 @@ from found_suites import ALL
 from made_project import SESSION, Project
 from settled import settled
 
+from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.run.session import Session
 from cputrain.sweep import passes
@@ -41,7 +42,28 @@ def test_seconds_are_those_of_as_many_pairs_as_the_pass_has(suites, measured):
     further = passes.further(HERE, suites, Durations([]), left_s=3600.0)
     (key,) = (planned.key for planned in further.suites)
     (last,) = measured
-    assert further.pairs > len(last.pairs)
-    seconds = pass_s(last, further.pairs)
+    assert further.pairs["torch"] > len(last.pairs)
+    seconds = pass_s(last, further.pairs["torch"])
     assert further.suites_s[key] == pytest.approx(SUITE_S + seconds)
     assert not passes.further(HERE, suites, Durations([]), left_s=seconds - 0.1).suites
+
+
+def test_each_engine_has_the_pairs_that_its_own_noise_makes_worth_while(own_root, suites):
+    """Starting a worker costs both as much; own C's are alike, torch's are not."""
+    project = Project(own_root)
+    apart = {"torch": (0.0375, 0.0425, 0.0475, 0.0435), "native": (0.042,) * 4}
+    for engine, steps_s in apart.items():
+        experiment = settled() if engine == "torch" else settled(engine=engine)
+        for number, step_s in enumerate(steps_s):
+            value = f"{number}-{engine}"
+            project.suite(f"Suite{number}_{engine}", "value", (value,))
+            project.cell(
+                f"Suite{number}_{engine}", value, step_s, experiment, workers=1, wall_s=100.0
+            )
+    project.save()
+    native = replace(
+        suites[0],
+        cells=tuple(replace(c, experiment=settled(engine="native")) for c in suites[0].cells),
+    )
+    pairs = passes.further(HERE, [*suites, native], Durations([]), left_s=3600.0).pairs
+    assert pairs["torch"] == planning.FEWEST_PAIRS < pairs["native"]

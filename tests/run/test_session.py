@@ -11,6 +11,8 @@ TOLD = Session(
     id="20261122T070000-1",
     run="abc",
     machine="here",
+    number=2,
+    pairs={"torch": 8, "native": 22},
     mode="quick",
     offline=True,
     model_cap_bytes=5,
@@ -24,7 +26,9 @@ TOLD = Session(
 
 def test_a_process_reads_what_it_was_told():
     assert Session.from_env(TOLD.to_env()) == TOLD
-    plain = replace(TOLD, offline=False, events=None, allow_machine_changes=False, libraries="")
+    plain = replace(
+        TOLD, pairs={}, offline=False, events=None, allow_machine_changes=False, libraries=""
+    )
     assert Session.from_env(plain.to_env()) == plain
 
 
@@ -35,7 +39,7 @@ def test_asv_by_hand_has_defaults(tmp_path, monkeypatch):
     assert not session.driven and session.id == session.run and session.id.startswith("asv-")
     assert (session.mode, session.machine, session.offline) == ("full", "box", False)
     assert session.model_cap_bytes == MODEL_CAP_BYTES and session.events is None
-    assert not session.allow_machine_changes
+    assert not session.allow_machine_changes and not session.pairs
     assert (session.root, session.benchmarks) == (paths.ROOT, paths.BENCHMARKS)
 
 
