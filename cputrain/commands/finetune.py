@@ -17,7 +17,7 @@ from cputrain.experiment.described import of_file
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 from cputrain.record.plan import Start
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import source

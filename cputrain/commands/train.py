@@ -15,7 +15,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.described import FIELDS, of_file, value_of
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import events

@@ -13,7 +13,8 @@ from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 from cputrain.record import files
 from cputrain.record.plan import Start, TrainingPlan
-from cputrain.record.train import Ended, TrainRecord
+from cputrain.record.train import Ended
+from cputrain.record.trained import TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.training import source

@@ -8,7 +8,7 @@ from cputrain.commands import cli, train
 from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import SCHEMA, Checkpoint, TrainRecord
+from cputrain.record.trained import SCHEMA, Checkpoint, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.training.asked import Asked, resumed_step

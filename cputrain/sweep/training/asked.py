@@ -11,7 +11,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import FILE, FOLDER, SCHEMA, TrainRecord
+from cputrain.record.trained import FILE, FOLDER, SCHEMA, TrainRecord
 from cputrain.wording import counted
 from cputrain.worker.training import checkpoints
 

@@ -10,7 +10,7 @@ from cputrain.analysis.projection import project
 from cputrain.record import files
 from cputrain.record.part import Parts
 from cputrain.record.projection import FILE, FOLDER, SCHEMA, ProjectionRecord
-from cputrain.record.train import Beside, TrainRecord
+from cputrain.record.trained import Beside, TrainRecord
 from cputrain.results import rows
 
 

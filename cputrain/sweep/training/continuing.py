@@ -14,7 +14,7 @@ from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Failed
 from cputrain.record.continued import ContinuationRequest, Continued, Prompt
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.report import train as report
 from cputrain.run import continuing, stacks
 from cputrain.run.session import Session

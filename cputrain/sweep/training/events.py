@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.record.train import PROGRESS
+from cputrain.record.trained import PROGRESS
 
 TAGS = {
     "loss": "loss/training",

@@ -10,16 +10,8 @@ from msgspec import structs
 from cputrain.record import files
 from cputrain.record.answers import Failed, Phase, Ready
 from cputrain.record.notices import Drift, Memory, Usual
-from cputrain.record.train import (
-    DECODER,
-    FILE,
-    Ended,
-    Kept,
-    Placed,
-    Progressed,
-    Started,
-    TrainRecord,
-)
+from cputrain.record.train import DECODER, Ended, Kept, Placed, Progressed, Started
+from cputrain.record.trained import FILE, TrainRecord
 from cputrain.report import train as report
 from cputrain.report import watched
 from cputrain.sweep.progress import Progress

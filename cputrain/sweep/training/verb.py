@@ -14,7 +14,7 @@ from cputrain.errors import RunError, UsageError
 from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record.answers import Failed
-from cputrain.record.train import Stretch, TrainRecord
+from cputrain.record.trained import Stretch, TrainRecord
 from cputrain.report import described, together, train_end, trained_page
 from cputrain.report import train as report
 from cputrain.results import machines, rates

@@ -15,7 +15,7 @@ from cputrain import atomic
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.part import Part
-from cputrain.record.train import SCHEMA, Checkpoint
+from cputrain.record.trained import SCHEMA, Checkpoint
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,8 @@ from cputrain.errors import DidNotTrain
 from cputrain.machine.memory import peak_or_reason
 from cputrain.record.answers import Phase
 from cputrain.record.requests import JobRequest
-from cputrain.record.train import PROGRESS, Ended
+from cputrain.record.train import Ended
+from cputrain.record.trained import PROGRESS
 from cputrain.worker.preparation import Preparation
 from cputrain.worker.training import schedule, standing, starting
 from cputrain.worker.training.evaluation import Evaluation

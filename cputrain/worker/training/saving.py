@@ -12,7 +12,8 @@ import numpy as np
 from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import Checkpoint, Kept
+from cputrain.record.train import Kept
+from cputrain.record.trained import Checkpoint
 from cputrain.worker import gates
 from cputrain.worker.training import checkpoints, whole
 
