@@ -79,12 +79,12 @@ def test_one_that_runs_does(start, clock):
 def test_the_time_of_all_turns_is_counted_and_a_new_cell_gives_it_again(start):
     worker = start()
     worker.ready()
-    left_s = worker._left_s
+    left_s = worker.deadline.left_s
     assert 0 < left_s < 600
     worker.sample(beside=True)
-    assert worker._left_s < left_s
+    assert worker.deadline.left_s < left_s
     worker.renew()
-    assert worker._left_s == 600
+    assert worker.deadline.left_s == 600
 
 
 def test_what_watches_ends_a_turn(start):
