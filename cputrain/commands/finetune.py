@@ -21,7 +21,7 @@ from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import source
-from cputrain.sweep.training.asked import Asked
+from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import Source
 from cputrain.sweep.training.verb import Train
 
@@ -56,13 +56,13 @@ def main(args: argparse.Namespace) -> int:
         name = args.out or f"{train.name_of(model.name)}-{args.method}"
         train.check_name(name)
         plan = structs.replace(plan, start=start)
-        asked = Asked(name, experiment, plan, args.resume is not None, args.at, tokenizer)
+        run = PlannedRun(name, experiment, plan, args.resume is not None, args.at, tokenizer)
     else:
-        asked = Asked(args.resume, _known(args, known), plan, True, args.at)
-    train.check_data(plan, asked.experiment)
-    _check_rates(asked.experiment, plan.steps)
-    asked = dataclasses.replace(asked, plan=prompts.given(args, plan, asked.experiment))
-    return driver.drive(Train(asked), without_models(args.offline))
+        run = PlannedRun(args.resume, _known(args, known), plan, True, args.at)
+    train.check_data(plan, run.experiment)
+    _check_rates(run.experiment, plan.steps)
+    run = dataclasses.replace(run, plan=prompts.given(args, plan, run.experiment))
+    return driver.drive(Train(run), without_models(args.offline))
 
 
 def _check_rates(experiment: Experiment, steps: int) -> None:

@@ -19,7 +19,8 @@ from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import events
-from cputrain.sweep.training.asked import Asked, folder_of, record_of
+from cputrain.sweep.training.folders import folder_of, record_of
+from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import MODEL, SUFFIX
 from cputrain.sweep.training.verb import Train
 
@@ -45,8 +46,8 @@ def main(args: argparse.Namespace) -> int:
     name = args.resume or args.out or _name(args, experiment)
     check_name(name)
     check_data(plan, experiment)
-    asked = Asked(name, experiment, plan, args.resume is not None, args.at)
-    return driver.drive(Train(asked), without_models(args.offline))
+    run = PlannedRun(name, experiment, plan, args.resume is not None, args.at)
+    return driver.drive(Train(run), without_models(args.offline))
 
 
 def check_data(plan: TrainingPlan, experiment: Experiment) -> None:

@@ -16,7 +16,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.rules import BYTES
 from cputrain.model.shapes import weight_shapes
-from cputrain.sweep.training.asked import folder_of, record_of
+from cputrain.sweep.training.folders import folder_of, record_of
 
 MODEL = "model.safetensors"
 SUFFIX = ".safetensors"
