@@ -36,9 +36,9 @@ def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> 
         for cell in planned.cells:
             key = planned.name, cell.engine if planned.suite.engines else None
             baselines[key] = baselines.get(key) or cell.baseline
-    lines = [_line(rows, *key, baseline) for key, baseline in baselines.items()]
-    for _, line in sorted(lines, key=lambda pair: -pair[0]):
-        whole.add_row(*map(shown, line))
+    apart = [_line(rows, *key, baseline) for key, baseline in baselines.items()]
+    for _, texts in sorted(apart, key=lambda pair: -pair[0]):
+        whole.add_row(*map(shown, texts))
     return whole
 
 

@@ -8,7 +8,7 @@ from settled import settled
 
 from cputrain.machine import processes
 from cputrain.record.requests import WorkerRequest
-from cputrain.run import launch
+from cputrain.run import deadline
 from cputrain.run.failed import CellFailed
 from cputrain.run.launch import Worker
 
@@ -20,7 +20,7 @@ ENDLESS = 10**9
 
 
 class Clock:
-    """The launcher's, which a test can put forward."""
+    """A deadline's, which a test can put forward."""
 
     ahead_s = 0.0
 
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(launch, "time", made)
+    monkeypatch.setattr(deadline, "time", made)
     return made
 
 
