@@ -69,8 +69,7 @@ class Source:
             )
         try:
             text = self.tokenizer.read_text(encoding="utf-8")
-            there = json.loads(text)["model"]["vocab"]
-            last = max(there.values())
+            last = max(json.loads(text)["model"]["vocab"].values())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{self.tokenizer}: no tokenizer of a run: {error}") from error
         if last >= ids:
