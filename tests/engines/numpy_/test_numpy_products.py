@@ -19,7 +19,7 @@ from cputrain.knobs import inforce
 from cputrain.model import initial
 
 NUMPY = settled(engine="numpy", attention_backend="manual")
-WIDER = st.integers(1, 20)
+LENGTHS = st.integers(1, 20)
 
 
 def values(rng, *shape):
@@ -47,7 +47,7 @@ def multiply(request, monkeypatch):
 
 def test_every_layout_is_multiplied_as_numpy_does(multiply):
     @settings(max_examples=60)
-    @given(SIZES, SIZES, SIZES, *(st.sampled_from(LAYOUTS),) * 2, st.booleans())
+    @given(LENGTHS, LENGTHS, LENGTHS, *(st.sampled_from(LAYOUTS),) * 2, st.booleans())
     def compare(m, k, n, first, second, wide):
         rng = np.random.default_rng(m * 400 + k * 20 + n)
         a, b = matrix(rng, m, k, first), matrix(rng, k, n, second)
