@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import math
 import re
+
+TOKENS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+"""Letter behind a number of tokens -> what it is multiplied by."""
 
 
 def regex(text: str) -> str:
@@ -18,30 +22,41 @@ def regex(text: str) -> str:
 
 def positive(text: str) -> float:
     """A number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
+    value = _number(text)
+    if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
 
 
 def temperature(text: str) -> float:
     """A number from 0 to 100."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
+    value = _number(text)
     if not 0 <= value <= 100:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
     return value
 
 
+def _number(text: str) -> float:
+    """NaN, which lies in no range, for what is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def count(text: str) -> int:
     """A whole number from 1 to 100."""
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100")
+    return _whole(text, 100)
+
+
+def steps(text: str) -> int:
+    """A whole number of at least 1 and at most a billion."""
+    return _whole(text, 10**9)
+
+
+def _whole(text: str, most: int) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {most}")
     return int(text)
 
 
@@ -49,13 +64,6 @@ def seed(text: str) -> int:
     """A whole number of at most nine digits."""
     if not text.isdecimal() or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at most 9 digits")
-    return int(text)
-
-
-def steps(text: str) -> int:
-    """A whole number of at least 1 and at most a billion."""
-    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000000000")
     return int(text)
 
 
@@ -70,9 +78,6 @@ def time(text: str) -> datetime.time:
         return datetime.datetime.strptime(text, "%H:%M").time()
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time of day such as 18:00") from None
-
-
-TOKENS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 
 
 def tokens(text: str) -> int:

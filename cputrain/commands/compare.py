@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 from cputrain import paths
@@ -37,18 +38,20 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--bench goes with --stack or --git; machines are compared on all suites")
     merged.finish(paths.ROOT)
     first, *others = _machines(args.machines)
-    comparisons, none = [], []
+    comparisons, refusals = [], []
     for other in others:
         comparison = compared.compare(first, other)
         if comparison is None:
-            none.append(f"{first.name} and {other.name} have no experiment in common of which both "
-                        "have a number: run the same suites on both")  # fmt: skip
+            refusals.append(
+                f"{first.name} and {other.name} have no experiment in common of which both have a "
+                "number: run the same suites on both"
+            )
         else:
             comparisons.append(comparison)
     if not comparisons:
-        raise UsageError(none[0])
+        raise UsageError(refusals[0])
     page = _write(comparisons)  # first: what is said may go to a pipe that ends
-    for line in none:
+    for line in refusals:
         print(one_line(line))
     for comparison in comparisons:
         for line in compared.lines(comparison):
@@ -62,7 +65,7 @@ def _write(comparisons: list[Comparison]) -> Path:
     folder = paths.RESULT / COMPARE
     if folder.is_symlink():
         raise UsageError(f"{folder} is a symbolic link, which is not written to: remove it")
-    names = [comparisons[0].first.name, *(its.other.name for its in comparisons)]
+    names = [comparisons[0].first.name, *(each.other.name for each in comparisons)]
     stem = "-".join(names)[:LONGEST]
     compared_table.write(folder, stem, comparisons)
     write_made(folder / f"{stem}.svg", compared_plot.svg(comparisons))
@@ -73,35 +76,35 @@ def _write(comparisons: list[Comparison]) -> Path:
 
 def _machines(names: list[str]) -> list[Machine]:
     """The machines that were named; the example's beside a single one."""
-    there = places()
+    known = places()
     shipped, _ = example.read(paths.PROJECT)
     wanted = list(dict.fromkeys(names))
     if len(wanted) == 1 and shipped is not None and shipped.machine not in wanted:
         wanted.append(shipped.machine)
     for name in wanted:
-        if name not in there:
-            near = difflib.get_close_matches(name, there, n=3, cutoff=0.4)
-            known = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(there)}"
-            raise UsageError(f"no records of a machine {name!r}; {known}")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(known)}"
+            raise UsageError(f"no records of a machine {name!r}; {hint}")
     if len(wanted) < 2:
-        raise UsageError(f"compare needs two machines, or one beside the example's: {_all(there)}")
-    made = []
+        raise UsageError(f"compare needs two machines, or one beside the example's: {_all(known)}")
+    chosen = []
     for name in wanted:
-        machine, problems = machines.read(there[name], name)
+        machine, problems = machines.read(known[name], name)
         for problem in problems:
             print(f"problem: {one_line(problem)}")
-        made.append(machine)
-    return made
+        chosen.append(machine)
+    return chosen
 
 
 def places() -> dict[str, Path]:
     """Where the records of each known machine lie: here, else the example that comes with us."""
-    there = dict.fromkeys(records.machines(paths.ROOT)[0], paths.ROOT)
+    roots = dict.fromkeys(records.machines(paths.ROOT)[0], paths.ROOT)
     shipped, _ = example.read(paths.PROJECT)
     if shipped is not None:
-        there.setdefault(shipped.machine, paths.PROJECT / example.FOLDER)
-    return there
+        roots.setdefault(shipped.machine, paths.PROJECT / example.FOLDER)
+    return roots
 
 
-def _all(there: dict[str, Path]) -> str:
-    return ", ".join(sorted(there)) or "none"
+def _all(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import random
 
-from cputrain.commands.compare_releases_flags import add_flags as add_flags
 from cputrain.commands.sessions import without_models
 from cputrain.errors import UsageError
 from cputrain.sweep import driver

@@ -17,11 +17,11 @@ from cputrain.experiment.described import of_file
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 from cputrain.record.plan import Start
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import source
-from cputrain.sweep.training.asked import Asked
+from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import Source
 from cputrain.sweep.training.verb import Train
 
@@ -56,13 +56,13 @@ def main(args: argparse.Namespace) -> int:
         name = args.out or f"{train.name_of(model.name)}-{args.method}"
         train.check_name(name)
         plan = structs.replace(plan, start=start)
-        asked = Asked(name, experiment, plan, args.resume is not None, args.at, tokenizer)
+        run = PlannedRun(name, experiment, plan, args.resume is not None, args.at, tokenizer)
     else:
-        asked = Asked(args.resume, _known(args, known), plan, True, args.at)
-    train.check_data(plan, asked.experiment)
-    _check_rates(asked.experiment, plan.steps)
-    asked = dataclasses.replace(asked, plan=prompts.given(args, plan, asked.experiment))
-    return driver.drive(Train(asked), without_models(args.offline))
+        run = PlannedRun(args.resume, _known(args, known), plan, True, args.at)
+    train.check_data(plan, run.experiment)
+    _check_rates(run.experiment, plan.steps)
+    run = dataclasses.replace(run, plan=prompts.with_prompt(args, plan, run.experiment))
+    return driver.drive(Train(run), without_models(args.offline))
 
 
 def _check_rates(experiment: Experiment, steps: int) -> None:
@@ -88,8 +88,7 @@ def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
         )
     if args.source is not None or args.method is not None:
         raise UsageError("--from and --method: not with --resume NAME, which has its own")
-    was = Experiment.from_json(known.worker.experiment)
-    return _but(args, was, model_flags.fields(args))
+    return _but(args, Experiment.from_json(known.worker.experiment), model_flags.fields(args))
 
 
 def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
@@ -98,36 +97,36 @@ def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
     Raises:
         UsageError: another shape, or a method that the engine or the model has not.
     """
-    was, fields = model.experiment, model_flags.fields(args)
-    if was.training.fine_tuning == "lora":
+    trained, fields = model.experiment, model_flags.fields(args)
+    if trained.training.fine_tuning == "lora":
         raise UsageError(f"{model.model}: has low-rank additions beside its weights: not merged")
-    told = dict(fields)
     try:
-        told = {**(of_file(args.settings) if args.settings else {}), **fields}
+        changes = {**(of_file(args.settings) if args.settings else {}), **fields}
     except ExperimentError as error:
         raise UsageError(str(error)) from error
+    of_model = trained.flat()
     for name in SHAPE:
-        if name in told and told[name] != was.flat()[name]:
+        if name in changes and changes[name] != of_model[name]:
             raise UsageError(
-                f"{name} = {told[name]}: {model.name} has {name} = {was.flat()[name]}, and a "
+                f"{name} = {changes[name]}: {model.name} has {name} = {of_model[name]}, and a "
                 "trained model keeps its shape"
             )
-    if told.get("engine", was.runtime.engine) != was.runtime.engine:
-        was = dataclasses.replace(was, runtime=Runtime(), system=System())
+    if changes.get("engine", trained.runtime.engine) != trained.runtime.engine:
+        trained = dataclasses.replace(trained, runtime=Runtime(), system=System())
     method: dict[str, Any] = {"fine_tuning": args.method, "processes": None}
     if args.method == "head":
         method["tied"] = False
-    made = _but(args, was, {**method, **{n: v for n, v in fields.items() if n != "tied"}})
-    if args.method == "lora" and made.training.precision not in MERGED:
+    tuned = _but(args, trained, {**method, **{n: v for n, v in fields.items() if n != "tied"}})
+    if args.method == "lora" and tuned.training.precision not in MERGED:
         raise UsageError(
-            f"precision = {made.training.precision!r}: merged weights would be rounded anew; "
+            f"precision = {tuned.training.precision!r}: merged weights would be rounded anew; "
             f"--method lora has {', '.join(MERGED)}"
         )
-    return made
+    return tuned
 
 
-def _but(args: argparse.Namespace, was: Experiment, fields: dict[str, Any]) -> Experiment:
+def _but(args: argparse.Namespace, trained: Experiment, fields: dict[str, Any]) -> Experiment:
     try:
-        return train.settled(args, was.but(**fields))
+        return train.settled(args, trained.but(**fields))
     except ExperimentError as error:
         raise UsageError(str(error)) from error

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
-
 from cputrain.commands import arguments, flags, model_flags, prompt_flags, train_flags
 
 USAGE = "bench.py finetune --from RUN --method full|head|lora --steps N [--data FILE ...] [...]"
@@ -14,23 +11,15 @@ additions to its attention (LoRA). Tokenizer and shape are the model's own; trai
 those of its run where no flag says otherwise. The new run's model is a whole one again.
 """
 SOURCE = "of a run, its folder, or a model.safetensors of one"
-TITLES = {
-    "model": "the model: dropout may be another one, the rest stays as it was trained",
-    "training": "its training",
-    "runtime": "what runs it",
-    "system": "what it runs on",
+TITLES = model_flags.TITLES | {
+    "model": "the model: dropout may be another one, the rest stays as it was trained"
 }
 
 
-def add(verbs: Any) -> None:
+def add(verbs: flags.Verbs) -> None:
     """Let a parser take both verbs."""
-    finetune = verbs.add_parser(
-        "finetune",
-        help="go on with a trained model on text of your own",
-        usage=USAGE,
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    what = "go on with a trained model on text of your own"
+    finetune = flags.verb(verbs, "finetune", what, DESCRIPTION, USAGE)
     finetune.add_argument("--from", dest="source", metavar="NAME", help=f"the model: {SOURCE}")
     finetune.add_argument(
         "--method",
@@ -43,7 +32,7 @@ def add(verbs: Any) -> None:
     sample = verbs.add_parser("sample", help="have a trained model continue a text")
     sample.add_argument("name", metavar="NAME", help=SOURCE)
     sample.add_argument("text", metavar="TEXT", help="to continue")
-    sample.add_argument("--tokens", type=arguments.steps, metavar="N", help="at most (default 100)")
+    flags.steps(sample, "--tokens", "at most (default 100)")
     prompt_flags.add_temperature(sample)
     sample.add_argument(
         "--seed", type=arguments.seed, metavar="N", help="of the draws (default: the training's)"

@@ -28,7 +28,7 @@ def _words(args: argparse.Namespace) -> Iterator[str]:
         yield "--quick"
     if args.offline:
         yield "--offline"
-    for regex in args.bench:
+    for regex in args.bench or ():
         yield f"--bench={regex}"
     if args.budget:
         yield f"--budget={args.budget:g}"

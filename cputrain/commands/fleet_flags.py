@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from cputrain.commands import arguments, flags
@@ -15,31 +14,15 @@ experiment is trained by processes on all the nodes together instead.
 """
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(verbs: flags.Verbs) -> None:
     """Let a parser take the verb."""
-    fleet = verbs.add_parser(
-        "fleet",
-        help="one sweep on each node of a Slurm cluster, all results here",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    fleet = flags.verb(
+        verbs, "fleet", "one sweep on each node of a Slurm cluster, all results here", DESCRIPTION
     )
     fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True)
     fleet.add_argument("--partition", metavar="P", help="of Slurm (default: its own)")
-    fleet.add_argument(
-        "--time",
-        type=arguments.positive,
-        metavar="MINUTES",
-        default=60.0,
-        help="for set-up and sweep of a node (default 60)",
-    )
-    fleet.add_argument(
-        "--bench",
-        metavar="REGEX",
-        type=arguments.regex,
-        action="append",
-        default=[],
-        help="as run's",
-    )
+    flags.minutes(fleet, "--time", 60.0, "for set-up and sweep of a node")
+    flags.bench(fleet, "as run's")
     fleet.add_argument("--quick", action="store_true", help="as run's")
     fleet.add_argument(
         "--train",

@@ -24,6 +24,8 @@ from cputrain.wording import one_line
 
 WARM_S = 0.2
 """Seconds of computing before the clock is observed: an idle CPU's is low."""
+ESTIMATE = "estimated by a timed chain of instructions on one CPU"
+"""How the clock is observed, for people."""
 
 Rows = list[tuple[str, str]]
 
@@ -49,9 +51,6 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
     return _aligned(rows + measured(measurements.read(result / name / "machine.json")))
 
 
-ESTIMATE = "estimated by a timed chain of instructions on one CPU"
-
-
 def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
     """The same of a machine whose results lie here: what asv kept of it, and what was measured.
 
@@ -60,8 +59,8 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
     """
     kept = {path.parent.name: path for path in sorted(result.glob("asv*/*/machine.json"))}
     if name not in kept:
-        there = ", ".join(sorted(kept)) or "none"
-        raise UsageError(f"no results of a machine {name!r} under {result}; there are: {there}")
+        listed = ", ".join(sorted(kept)) or "none"
+        raise UsageError(f"no results of a machine {name!r} under {result}; there are: {listed}")
     try:
         content = dict(json.loads(kept[name].read_text()))
     except (ValueError, TypeError):

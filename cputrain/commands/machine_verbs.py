@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from cputrain.commands import compare_releases_flags
+from cputrain.commands import compare_releases_flags, flags
 
 
-def add(verbs: Any) -> None:
+def add(verbs: flags.Verbs) -> None:
     """Add them to a parser's verbs."""
     pack = verbs.add_parser("pack", help="one small file of a machine's results, to give away")
     pack.add_argument(
@@ -33,4 +32,4 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         help="a machine with results here, or the example's; one alone is compared with the "
         "example's",
     )
-    compare_releases_flags.add_flags(compare)
+    compare_releases_flags.add(compare)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from cputrain.commands import arguments, flags, model_flags
 
 MODEL = "[--preset NAME] [--model FILE.toml] [--FIELD VALUE ...]"
 PROJECT_USAGE = f"bench.py project --steps N {MODEL} [...]"
+OF_RUN = "of the whole run"
 PREDICT_USAGE = f"bench.py predict [--steps N | --tokens N] [--grid FIELDS] {MODEL}"
 
 
-def add(verbs: Any) -> None:
+def add(verbs: flags.Verbs) -> None:
     """Add them to a parser's verbs."""
     _add_project(
         verbs.add_parser(
@@ -29,16 +29,8 @@ def add(verbs: Any) -> None:
 
 
 def _add_project(project: argparse.ArgumentParser) -> None:
-    project.add_argument(
-        "--steps", type=arguments.steps, metavar="N", required=True, help="of the whole run"
-    )
-    project.add_argument(
-        "--resume-from",
-        type=arguments.steps,
-        metavar="N",
-        default=0,
-        help="steps that are done already",
-    )
+    flags.steps(project, "--steps", OF_RUN, required=True)
+    flags.steps(project, "--resume-from", "steps that are done already", default=0)
     project.add_argument(
         "--start", type=arguments.time, metavar="HH:MM", help="when it starts (default: now)"
     )
@@ -49,19 +41,15 @@ def _add_project(project: argparse.ArgumentParser) -> None:
         default=1.0,
         help="of real steps to measure (default 1)",
     )
-    project.add_argument(
-        "--watts", type=arguments.positive, metavar="N", help="what the machine draws, if you know"
-    )
-    project.add_argument(
-        "--price", type=arguments.positive, metavar="N", help="of a kilowatt-hour, in any currency"
-    )
+    flags.above_zero(project, "--watts", "N", "what the machine draws, if you know")
+    flags.above_zero(project, "--price", "N", "of a kilowatt-hour, in any currency")
     flags.offline(project)
     model_flags.add(project)
 
 
 def _add_predict(predict: argparse.ArgumentParser) -> None:
     length = predict.add_mutually_exclusive_group()
-    length.add_argument("--steps", type=arguments.steps, metavar="N", help="of the whole run")
+    flags.steps(length, "--steps", OF_RUN)
     length.add_argument(
         "--tokens", type=arguments.tokens, metavar="N", help="of the whole run: 100M, 2.5B"
     )

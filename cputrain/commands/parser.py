@@ -13,6 +13,7 @@ from cputrain.commands import (
     fleet_flags,
     machine_verbs,
     model_verbs,
+    run_flags,
     train_flags,
     tune_flags,
 )
@@ -41,55 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    run = verbs.add_parser("run", help="measure, then write the tables (the default verb)")
-    run.add_argument(
-        "--bench",
-        metavar="REGEX",
-        type=arguments.regex,
-        action="append",
-        help="only cells whose name matches, as asv's: 'SeqLen', 'Width.*512'; may be repeated",
-    )
-    run.add_argument(
-        "--quick",
-        action="store_true",
-        help="the cells that matter to most, or ends and middle of the suites that --bench names; "
-        "kept apart from full results",
-    )
-    run.add_argument(
-        "--passes",
-        type=arguments.count,
-        metavar="N",
-        help="fresh workers for a cell at most (default: as many as the time allows)",
-    )
-    flags.budget(run, "19, quick 1.4")
-    flags.fresh(run, "a stopped run")
-    flags.offline(run)
-    run.add_argument(
-        "--model-cap",
-        type=arguments.positive,
-        metavar="MB",
-        default=256.0,
-        help="do not keep trained models larger than this (default 256)",
-    )
-    run.add_argument(
-        "--library",
-        metavar="NAME=PATH",
-        action="append",
-        default=[],
-        help="take this file for libiomp5, mkl, openblas, onednn, jemalloc, tcmalloc or "
-        "mimalloc; may be repeated",
-    )
-    run.add_argument(
-        "--allow-machine-changes",
-        action="store_true",
-        help="let cells set clock, governor, turbo and huge-page mode of the whole machine, "
-        "and put them back",
-    )
-    run.add_argument(
-        "--ipex",
-        action="store_true",
-        help="also what Intel's extension of torch 2.8 runs, in an environment of its own",
-    )
+    run = run_flags.add(verbs)
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
     example = verbs.add_parser(
@@ -114,20 +67,13 @@ def _parser() -> argparse.ArgumentParser:
         help="fresh workers for each cell (default 3)",
     )
     engines.add_argument("--quick", action="store_true", help="one round, in a table of its own")
-    engines.add_argument(
-        "--seed",
-        type=arguments.seed,
-        metavar="N",
-        help="of the order (default: one drawn and recorded)",
-    )
+    flags.drawn_seed(engines, "--seed", "of the order")
     engines.add_argument(
         "--inductor", action="store_true", help="also torch.compile, half a minute a worker"
     )
     flags.offline(engines)
     parts = verbs.add_parser("parts", help="where the time of a step goes, engine by engine")
-    parts.add_argument(
-        "--engine", metavar="NAME", action="append", default=[], help="only this; may be repeated"
-    )
+    flags.several(parts, "--engine", "NAME", "only this; may be repeated")
     flags.offline(parts)
     claims = verbs.add_parser(
         "claims", help="what others claimed about training on CPUs, put to the test: 25 verdicts"
@@ -138,9 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     flags.offline(claims)
     machine_verbs.add(verbs)
     model_verbs.add(verbs)
-    flags.offline(tune_flags.add(verbs))
+    tune_flags.add(verbs)
     fleet_flags.add(verbs)
-    flags.offline(train_flags.add(verbs))
+    train_flags.add(verbs)
     train_flags.add_export(verbs)
     finetune_flags.add(verbs)
     machine = verbs.add_parser("machine", help="what is recorded about a machine")

@@ -49,19 +49,19 @@ def _machine(name: str | None) -> str:
     """
     if name is None:
         return registry.name_here().name
-    there = sorted(path.name for path in paths.OUTPUT.glob("*"))
-    if name not in there:
-        known = ", ".join(there) or "none"
-        raise UsageError(f"no records of a machine {name!r}; there are: {known}")
+    machines = sorted(path.name for path in paths.OUTPUT.glob("*"))
+    if name not in machines:
+        listed = ", ".join(machines) or "none"
+        raise UsageError(f"no records of a machine {name!r}; there are: {listed}")
     return name
 
 
 def _lines(experiment: Experiment, args: argparse.Namespace, costs: Costs | None) -> list[str]:
     known = predict.predict(_settled(experiment), costs)
     assert costs is not None
-    its = costs.engines[experiment.runtime.engine]
-    asked = args.steps is not None or args.tokens is not None
-    return report.lines(experiment, known, _run(experiment, args), its, asked)
+    of_engine = costs.engines[experiment.runtime.engine]
+    has_length = args.steps is not None or args.tokens is not None
+    return report.lines(experiment, known, _run(experiment, args), of_engine, has_length)
 
 
 def _rows(
@@ -75,13 +75,13 @@ def _rows(
     rows = []
     for texts, fields in grid.combinations(wanted):
         try:
-            one = experiment.but(**fields)
-            known = predict.predict(_settled(one), costs)
+            combined = experiment.but(**fields)
+            known = predict.predict(_settled(combined), costs)
         except (UsageError, ExperimentError) as error:
             rows.append(report.GridRow(texts, why_not=one_line(error)))
             continue
-        million = n_params(_settled(one)) / 1e6
-        rows.append(report.GridRow(texts, million, known, _run(one, args)))
+        million = n_params(_settled(combined)) / 1e6
+        rows.append(report.GridRow(texts, million, known, _run(combined, args)))
     if all(row.known is None for row in rows):
         raise UsageError(rows[0].why_not or "")
     return rows

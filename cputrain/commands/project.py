@@ -10,7 +10,7 @@ from cputrain.commands.sessions import without_models
 from cputrain.errors import UsageError
 from cputrain.experiment.presets import PRESETS
 from cputrain.sweep import driver
-from cputrain.sweep.projection import Asked, Project
+from cputrain.sweep.projection import PlannedProjection, Project
 
 
 def main(args: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def main(args: argparse.Namespace) -> int:
     if args.resume_from >= args.steps:
         raise UsageError(f"--resume-from {args.resume_from}: of {args.steps} steps none is left")
     preset = PRESETS.get(args.preset or "")
-    asked = Asked(
+    projection = PlannedProjection(
         experiment=experiment,
         steps=args.steps,
         done=args.resume_from,
@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
         price=args.price,
         figures=() if preset is None or experiment != preset.experiment else preset.figures,
     )
-    return driver.drive(Project(asked), without_models(args.offline))
+    return driver.drive(Project(projection), without_models(args.offline))
 
 
 def _next(time: datetime.time) -> datetime.datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from cputrain.commands import arguments
+from cputrain.commands import arguments, flags
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -12,12 +12,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample", metavar="TEXT", help="have the trained model continue it at the end"
     )
-    parser.add_argument(
-        "--sample-tokens",
-        type=arguments.steps,
-        metavar="N",
-        help="of the continuation, at most (default 100)",
-    )
+    flags.steps(parser, "--sample-tokens", "of the continuation, at most (default 100)")
     add_temperature(parser)
 
 

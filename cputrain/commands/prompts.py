@@ -13,7 +13,9 @@ from cputrain.record.plan import TrainingPlan
 from cputrain.sweep.training import continuing
 
 
-def given(args: argparse.Namespace, plan: TrainingPlan, experiment: Experiment) -> TrainingPlan:
+def with_prompt(
+    args: argparse.Namespace, plan: TrainingPlan, experiment: Experiment
+) -> TrainingPlan:
     """The plan with the prompt that the flags say; without one as the run on record has it.
 
     Raises:
@@ -24,12 +26,12 @@ def given(args: argparse.Namespace, plan: TrainingPlan, experiment: Experiment) 
             if getattr(args, name) is not None:
                 raise UsageError(f"--{name.replace('_', '-')}: only with --sample TEXT")
         return plan
-    prompt = made(args.sample, args.sample_tokens, args.temperature, experiment.training.seed)
+    prompt = prompt_of(args.sample, args.sample_tokens, args.temperature, experiment.training.seed)
     check(experiment, "--sample")
     return structs.replace(plan, prompt=prompt)
 
 
-def made(text: str, tokens: int | None, temperature: float | None, seed: int) -> Prompt:
+def prompt_of(text: str, tokens: int | None, temperature: float | None, seed: int) -> Prompt:
     """A prompt of what flags say; None is the usual.
 
     Raises:

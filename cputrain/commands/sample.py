@@ -24,7 +24,7 @@ def main(args: argparse.Namespace) -> int:
     prompts.check(model.experiment, args.name)
     model.tokenizer_text()  # refuses another model's
     seed = model.experiment.training.seed if args.seed is None else args.seed
-    prompt = prompts.made(args.text, args.tokens, args.temperature, seed)
+    prompt = prompts.prompt_of(args.text, args.tokens, args.temperature, seed)
     python = asvenv.Asv("full", session.machine).python()
     if not python.exists():
         raise UsageError(f"{python}: not there yet; python3 bench.py train makes it")

@@ -102,8 +102,8 @@ def run_parts(parts: Sequence[Part], words: Sequence[str], strict: bool, process
     elif names and all("::" in name for name in names) and not strict:  # else: a whole file
         statuses |= _again(first, words)
     # None may be for a part where another part had some.
-    found = {*statuses.values()}
-    return 0 if found <= {0, NOTHING_SELECTED} and 0 in found else 1
+    ended = {*statuses.values()}
+    return 0 if ended <= {0, NOTHING_SELECTED} and 0 in ended else 1
 
 
 def _again(first: dict[Part, list[str]], words: Sequence[str]) -> dict[Part, int]:
@@ -114,12 +114,12 @@ def _again(first: dict[Part, list[str]], words: Sequence[str]) -> dict[Part, int
         statuses[part] = part.run([*words, "--last-failed"], 0)
     second = {name for part in first for name in part.failed()}
     names = [name for failed in first.values() for name in failed]
-    for what, told in (
+    for what, tests in (
         ("failed once, passed when run again", [name for name in names if name not in second]),
         ("failed twice", [name for name in names if name in second]),
     ):
-        if told:
-            print("\n  ".join([f"{what}:", *told]), flush=True)
+        if tests:
+            print("\n  ".join([f"{what}:", *tests]), flush=True)
     return statuses
 
 

@@ -15,16 +15,20 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.described import FIELDS, of_file, value_of
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import events
-from cputrain.sweep.training.asked import Asked, folder_of, record_of
+from cputrain.sweep.training.folders import folder_of, record_of
+from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import MODEL, SUFFIX
 from cputrain.sweep.training.verb import Train
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 EVALUATIONS, LEAST = 20, 10
+"""Of a run where nothing else is said, and steps between two of them at least."""
+PLANNED = ("clip", "validate_every", "save_every", "keep_every", "tensorboard")
+"""Fields of a plan that have a flag of their name."""
 WHOLE = ("text", "packed")
 """Data set and packing of files of one's own."""
 MEMORY = {"loader": "memory", "loader_workers": 0}
@@ -41,12 +45,12 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("--at: only with --resume")
     known = known_run(args)
     experiment = experiment_of(args, known)
-    plan = prompts.given(args, plan_of(args, known), experiment)
+    plan = prompts.with_prompt(args, plan_of(args, known), experiment)
     name = args.resume or args.out or _name(args, experiment)
     check_name(name)
     check_data(plan, experiment)
-    asked = Asked(name, experiment, plan, args.resume is not None, args.at)
-    return driver.drive(Train(asked), without_models(args.offline))
+    run = PlannedRun(name, experiment, plan, args.resume is not None, args.at)
+    return driver.drive(Train(run), without_models(args.offline))
 
 
 def check_data(plan: TrainingPlan, experiment: Experiment) -> None:
@@ -63,7 +67,7 @@ def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experi
     """
     if known is not None and not _describes(args):
         return _by(Experiment.from_json(known.worker.experiment), args.processes)
-    return _experiment(args)
+    return settled(args, model_flags.experiment(args))
 
 
 def _describes(args: argparse.Namespace) -> bool:
@@ -74,7 +78,11 @@ def _describes(args: argparse.Namespace) -> bool:
 
 
 def known_run(args: argparse.Namespace) -> TrainRecord | None:
-    """The record of a run that is gone on with by its name."""
+    """The record of a run that is gone on with by its name; None where none is named.
+
+    Raises:
+        UsageError: there is no such run, or its record cannot be read.
+    """
     if not args.resume:
         return None
     check_name(args.resume)
@@ -85,13 +93,10 @@ def known_run(args: argparse.Namespace) -> TrainRecord | None:
     return record
 
 
-def _experiment(args: argparse.Namespace) -> Experiment:
-    """What is trained: as described, settled, with all of its data in memory."""
-    return settled(args, model_flags.experiment(args))
-
-
 def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
     """A described experiment with the other flags' fields, as `train` runs it.
+
+    All of its data is in memory and all of its micro-batches are run.
 
     Raises:
         UsageError: it cannot be.
@@ -99,8 +104,8 @@ def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
     try:
         if args.settings is not None:
             fields = of_file(args.settings)
-            told = {n: v for n, v in fields.items() if getattr(args, n, None) is None}
-            described = described.but(**told)
+            left_out = {n: v for n, v in fields.items() if getattr(args, n, None) is None}
+            described = described.but(**left_out)
         if args.lr is not None:
             described = described.but(learning_rate=args.lr)
         if args.warmup_steps is not None:
@@ -131,7 +136,11 @@ def _by(experiment: Experiment, processes: int | str | None) -> Experiment:
 
 
 def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan:
-    """The plan: as the flags say, and for the rest as the run on record has it."""
+    """The plan: as the flags say, and for the rest as the run on record has it.
+
+    Raises:
+        UsageError: no number of steps, a file that cannot be read, or no TensorBoard here.
+    """
     steps = args.steps or (known.plan.steps if known else None)
     if steps is None:
         raise UsageError("--steps N is needed: of the whole run")
@@ -139,10 +148,9 @@ def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan
     plan = structs.replace(base, steps=steps, resume=None)
     if known is None:
         plan = structs.replace(plan, validate_every=max(LEAST, steps // EVALUATIONS))
-    given = {name: getattr(args, name) for name in ("clip", "validate_every")}
     if args.data:
         plan = structs.replace(plan, files=[_file(path) for path in args.data])
-    given |= {name: getattr(args, name) for name in ("save_every", "keep_every", "tensorboard")}
+    given = {name: getattr(args, name) for name in PLANNED}
     plan = structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
     if args.patience is not None:
         plan = structs.replace(plan, patience=args.patience or None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from cputrain.commands import arguments, model_flags, prompt_flags
+from cputrain.commands import arguments, flags, model_flags, prompt_flags
 
 USAGE = "bench.py train --steps N [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
 DESCRIPTION = """\
@@ -15,32 +15,24 @@ that a run which was never stopped would have had. All of it lies in output/<mac
 """
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Let a parser take the verb; the parser of its flags."""
-    train = verbs.add_parser(
-        "train",
-        help="the run itself: train, save, go on after a stop",
-        usage=USAGE,
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(verbs: flags.Verbs) -> None:
+    """Let a parser take the verb."""
+    what = "the run itself: train, save, go on after a stop"
+    train = flags.verb(verbs, "train", what, DESCRIPTION, USAGE)
     add_run(train)
-    train.add_argument(
+    flags.steps(
+        train,
         "--nproc",
+        "processes that share each step's batch (torch); going on, also another number",
         dest="processes",
-        type=arguments.steps,
-        metavar="N",
-        help="processes that share each step's batch (torch); going on, also another number",
     )
     model_flags.add(train)
-    return train
+    flags.offline(train)
 
 
 def add_run(train: argparse.ArgumentParser) -> None:
     """Let a parser take what every run of many steps has."""
-    train.add_argument(
-        "--steps", type=arguments.steps, metavar="N", help="of the whole run (needed to begin)"
-    )
+    flags.steps(train, "--steps", "of the whole run (needed to begin)")
     train.add_argument("--out", metavar="NAME", help="of the run (default: that of what it trains)")
     train.add_argument(
         "--settings", metavar="FILE.toml", type=Path, help="what tune recommended, after --model"
@@ -52,42 +44,16 @@ def add_run(train: argparse.ArgumentParser) -> None:
         const="",
         help="go on with this run, or with the same command's",
     )
-    train.add_argument(
-        "--at",
-        type=arguments.steps,
-        metavar="STEP",
-        help="with --resume: from this checkpoint (default: the latest)",
-    )
-    train.add_argument(
-        "--lr", type=arguments.positive, metavar="RATE", help="largest learning rate"
-    )
-    train.add_argument(
-        "--warmup-steps",
-        type=arguments.steps,
-        metavar="N",
-        help="steps of linear growth before the decay to a tenth (default: the model's)",
-    )
-    train.add_argument(
-        "--clip", type=arguments.positive, metavar="NORM", help="scale longer gradients down to it"
-    )
-    train.add_argument(
-        "--validate-every",
-        type=arguments.steps,
-        metavar="N",
-        help="steps between two evaluations (default: a twentieth of the run)",
-    )
-    train.add_argument(
-        "--save-every",
-        type=arguments.steps,
-        metavar="N",
-        help="steps between two checkpoints (default: five minutes)",
-    )
-    train.add_argument(
-        "--keep-every",
-        type=arguments.steps,
-        metavar="N",
-        help="also keep the checkpoints of all multiples of N",
-    )
+    at = "with --resume: from this checkpoint (default: the latest)"
+    flags.steps(train, "--at", at, metavar="STEP")
+    flags.above_zero(train, "--lr", "RATE", "largest learning rate")
+    warm_up = "steps of linear growth before the decay to a tenth (default: the model's)"
+    flags.steps(train, "--warmup-steps", warm_up)
+    flags.above_zero(train, "--clip", "NORM", "scale longer gradients down to it")
+    every = "steps between two evaluations (default: a twentieth of the run)"
+    flags.steps(train, "--validate-every", every)
+    flags.steps(train, "--save-every", "steps between two checkpoints (default: five minutes)")
+    flags.steps(train, "--keep-every", "also keep the checkpoints of all multiples of N")
     train.add_argument(
         "--patience",
         type=arguments.steps_or_none,
@@ -110,7 +76,7 @@ def add_run(train: argparse.ArgumentParser) -> None:
     prompt_flags.add(train)
 
 
-def add_export(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_export(verbs: flags.Verbs) -> None:
     """Let a parser take the verb `export-model`."""
     export = verbs.add_parser(
         "export-model", help="a trained run's model for other programs: transformers' layouts"

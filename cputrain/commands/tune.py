@@ -13,7 +13,7 @@ from cputrain.experiment import PART_OF
 from cputrain.experiment.described import FIELDS
 from cputrain.sweep import driver
 from cputrain.sweep.tuning import knobs
-from cputrain.sweep.tuning.asked import Asked
+from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 
 PARTS = ("training", "runtime", "system")
@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
     experiment = model_flags.experiment(args)
     if experiment.training.objective == "forward":
         raise UsageError("objective = 'forward' trains nothing: there is nothing to tune")
-    asked = Asked(
+    tuning = PlannedTuning(
         experiment=experiment,
         budget_s=60 * args.budget,
         allowed=_allowed(args.allow),
@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
         seed=random.SystemRandom().randrange(10**6) if args.order is None else args.order,
         again=_again(args),
     )
-    return driver.drive(Tune(asked), without_models(args.offline))
+    return driver.drive(Tune(tuning), without_models(args.offline))
 
 
 def _allowed(texts: list[str]) -> tuple[str, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from cputrain.commands import arguments, model_flags
+from cputrain.commands import flags, model_flags
 
 USAGE = "bench.py tune [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
 DESCRIPTION = """\
@@ -15,41 +13,18 @@ settings as described, on fresh processes, and only what the test confirms is re
 """
 
 
-def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Let a parser take the verb; the parser of its flags."""
-    tune = verbs.add_parser(
-        "tune",
-        help="the fastest settings for a model of your own, confirmed",
-        usage=USAGE,
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    tune.add_argument(
-        "--budget",
-        type=arguments.positive,
-        metavar="MINUTES",
-        default=10.0,
-        help="for races and test together (default 10)",
-    )
-    tune.add_argument(
+def add(verbs: flags.Verbs) -> None:
+    """Let a parser take the verb."""
+    what = "the fastest settings for a model of your own, confirmed"
+    tune = flags.verb(verbs, "tune", what, DESCRIPTION, USAGE)
+    flags.minutes(tune, "--budget", 10.0, "for races and test together")
+    flags.several(
+        tune,
         "--allow",
-        metavar="precision=mixed,bf16",
-        action="append",
-        default=[],
-        help="let it also choose these precisions, which round otherwise",
+        "precision=mixed,bf16",
+        "let it also choose these precisions, which round otherwise",
     )
-    tune.add_argument(
-        "--keep",
-        metavar="FIELD,...",
-        action="append",
-        default=[],
-        help="leave these fields as they are, such as engine",
-    )
-    tune.add_argument(
-        "--order",
-        type=arguments.seed,
-        metavar="N",
-        help="seed of the order of blocks (default: one drawn and recorded)",
-    )
+    flags.several(tune, "--keep", "FIELD,...", "leave these fields as they are, such as engine")
+    flags.drawn_seed(tune, "--order", "seed of the order of blocks")
     model_flags.add(tune)
-    return tune
+    flags.offline(tune)

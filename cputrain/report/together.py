@@ -5,7 +5,7 @@ from __future__ import annotations
 from cputrain.experiment import Experiment
 from cputrain.model import shares
 from cputrain.record.process import Placement
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.wording import counted
 
 

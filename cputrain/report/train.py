@@ -9,15 +9,8 @@ from pathlib import Path
 
 from cputrain.record.continued import Continued
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import (
-    FILE,
-    PROGRESS,
-    Beside,
-    Ended,
-    Progressed,
-    Started,
-    TrainRecord,
-)
+from cputrain.record.train import Ended, Progressed, Started
+from cputrain.record.trained import FILE, PROGRESS, Beside, TrainRecord
 from cputrain.report import words
 from cputrain.wording import counted, one_line
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.experiment.published import Figure, Range
-from cputrain.record.train import Stretch, TrainRecord
+from cputrain.record.trained import Stretch, TrainRecord
 from cputrain.report import train, words
 from cputrain.wording import counted
 

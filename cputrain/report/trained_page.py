@@ -19,7 +19,7 @@ def read(root: Path, machine: str) -> Trained:
     return Trained(*trained.read(root, machine))
 
 
-def write(result: Path, machine: str, its: Trained) -> list[Path]:
+def write(result: Path, machine: str, runs: Trained) -> list[Path]:
     """Write page and pictures; their paths.
 
     Raises:
@@ -27,11 +27,11 @@ def write(result: Path, machine: str, its: Trained) -> list[Path]:
     """
     folder = result / machine
     drawn = []
-    for number, group in enumerate(its.groups, 1):
+    for number, group in enumerate(runs.groups, 1):
         path = folder / picture(number)
         write_made(path, figure.svg(trained_plot.draw(machine, group)))
         drawn.append(path)
-    write_made(folder / PAGE, text(machine, its))
+    write_made(folder / PAGE, text(machine, runs))
     return [*drawn, folder / PAGE]
 
 
@@ -40,11 +40,11 @@ def picture(number: int) -> str:
     return f"plots/runs-{number}.svg"
 
 
-def text(machine: str, its: Trained) -> str:
+def text(machine: str, runs: Trained) -> str:
     """The page, all that files say escaped."""
-    said: dict[str, Any] = {"machine": machine, "its": its, "HEAD": HEAD, "TEXTS": TEXTS}
-    said |= {"picture": picture, "told": trained_plot.told}
-    return templates.markdown("runs.md.j2", said)
+    context: dict[str, Any] = {"machine": machine, "runs": runs, "HEAD": HEAD, "TEXTS": TEXTS}
+    context |= {"picture": picture, "told": trained_plot.told}
+    return templates.markdown("runs.md.j2", context)
 
 
 def written(machine: str) -> str:

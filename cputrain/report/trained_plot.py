@@ -62,16 +62,16 @@ def groups(runs: Sequence[Run]) -> list[Group]:
         held_back = data.fingerprint, data.tokenizer, training.seed, plan.validation_share
         cut = training.packing, training.batch_size, training.seq_len, plan.validation_batches
         by_key.setdefault((*model, *held_back, *cut), []).append(run)
-    made = []
-    for (parameters, vocabulary, objective, *_), its in by_key.items():
+    shared = []
+    for (parameters, vocabulary, objective, *_), alike in by_key.items():
         assert isinstance(parameters, int) and isinstance(vocabulary, int)
         title = f"{words.parameters(parameters)} parameters, vocabulary {vocabulary}"
-        data = its[0].record.worker.data
+        data = alike[0].record.worker.data
         assert data is not None
-        training = its[0].experiment.training
+        training = alike[0].experiment.training
         shape = f"batch {training.batch_size} x {training.seq_len}"
-        made.append(Group(title, f"{objective} on {data.source}, {shape}", its))
-    return made
+        shared.append(Group(title, f"{objective} on {data.source}, {shape}", alike))
+    return shared
 
 
 def address(machine: str, group: Group) -> str:
@@ -162,10 +162,11 @@ def _placed(scale: charts.Scale, start: float, end: float) -> charts.Scale:
 
 def _thin(run: Run, most: int) -> Sequence[Evaluation]:
     """As many evaluations at most, evenly, the first and the last among them."""
-    its = run.evaluations
-    if len(its) <= most:
-        return its
-    return [its[round(i * (len(its) - 1) / (most - 1))] for i in range(most)]
+    evaluations = run.evaluations
+    if len(evaluations) <= most:
+        return evaluations
+    last = len(evaluations) - 1
+    return [evaluations[round(i * last / (most - 1))] for i in range(most)]
 
 
 def _say(value: float) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from cputrain.engines.specs import FIRST
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.record.train import FILE, FOLDER, PROGRESS, SCHEMA, TrainRecord
+from cputrain.record.trained import FILE, FOLDER, PROGRESS, SCHEMA, TrainRecord
 from cputrain.results import stored
 from cputrain.results.problem import Problem
 from cputrain.results.records import RESERVED

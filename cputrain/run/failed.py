@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 from cputrain.machine import processes
+from cputrain.record.answers import Answer, Failed
 from cputrain.record.part import Failure
 from cputrain.worker.ranks import torchrun
 
@@ -41,6 +42,25 @@ def death(code: int, phase: str, printed: str, ranks: bool, oom_kills: int) -> C
     if -code == signal.SIGKILL and processes.oom_kills() > oom_kills:
         return CellFailed("out of memory", f"{who}killed by the kernel while {phase}")
     return CellFailed("failed", f"{who}killed by {name} while {phase}{tail}")
+
+
+def timeout(limit_s: float, phase: str, printed: str) -> CellFailed:
+    """That a worker ran out of time.
+
+    Args:
+        limit_s: the seconds that it had.
+        phase, printed: as in `death`.
+    """
+    tail = last_words(printed)
+    return CellFailed("timed out", f"after {limit_s:.0f} s, while {phase}{tail}")
+
+
+def answered(message: Answer, kind: type[Answer]) -> CellFailed:
+    """That a worker answered something else than what was asked for, such as why it failed."""
+    if isinstance(message, Failed):
+        return CellFailed(message.status, message.reason)
+    reason = f"the worker answered {type(message).__name__} and not {kind.__name__}"
+    return CellFailed("failed", reason)
 
 
 def last_words(printed: str) -> str:

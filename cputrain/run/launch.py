@@ -24,7 +24,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
 from cputrain.record import answers, requests
-from cputrain.record.answers import Failed, Finished, Phase, Ready, Sampled, Watched
+from cputrain.record.answers import Finished, Phase, Ready, Sampled, Watched
 from cputrain.record.requests import (
     Command,
     FinishCommand,
@@ -34,6 +34,7 @@ from cputrain.record.requests import (
     WorkerRequest,
 )
 from cputrain.run import failed, starting
+from cputrain.run.deadline import Deadline
 from cputrain.run.failed import CellFailed
 from cputrain.run.family import Family, WillNotStop, adopt_orphans
 from cputrain.run.forking import Parents
@@ -51,6 +52,7 @@ class Worker:
         phase: what it does, in its own words.
         left_over: what had to be ended after its last answer.
         forked: whether a parent forked it.
+        deadline: the time that it has.
 
     Args:
         experiment: what it is to run.
@@ -81,12 +83,11 @@ class Worker:
         self.placement = place(experiment)
         self.phase = "starting"
         self.left_over: str | None = None
-        self._left_s = self._given_s = float(experiment.budget.deadline_s)
         self._watch = watch
         self._stops = in_turns and not self.placement.ranks
         self._looks = True
         self._oom_kills = processes.oom_kills()
-        self._turn_since = time.monotonic()
+        self.deadline = Deadline(float(experiment.budget.deadline_s))
         adopt_orphans()
         started = starting.start(experiment, self.placement, command, compiled, parents)
         self.process, self.forked, self._wire = started.process, started.forked, started.wire
@@ -110,12 +111,8 @@ class Worker:
         Raises:
             CellFailed: it failed, died or ran out of time. The worker is gone then.
         """
-        spared = 0.0 if within_s is None else max(0.0, self._left_s - within_s)
-        self._left_s, self._given_s = self._left_s - spared, self._given_s - spared
-        with self._turn(resume=False):
-            ready = self._answer(Ready)
-        self._left_s, self._given_s = self._left_s + spared, self._given_s + spared
-        return ready
+        with self.deadline.within(within_s), self._turn(resume=False):
+            return self._answer(Ready)
 
     def sample(self, beside: bool = False, steps: int | None = None) -> Sampled:
         """Train a sample's steps; the worker's report of them.
@@ -144,13 +141,13 @@ class Worker:
 
     def renew(self) -> None:
         """Give it the time of its deadline again: another cell is measured beside it."""
-        self._left_s = float(self.experiment.budget.deadline_s)
+        self.deadline.renew()
 
     def finish(self) -> Finished:
         """Have the worker save its model and end; its last report. Raises CellFailed."""
         report = self._ask(FinishCommand(), Finished, last=True)
         try:
-            self.process.wait(timeout=max(0.0, min(10.0, self._left_s)))
+            self.process.wait(timeout=max(0.0, min(10.0, self.deadline.left_s)))
         except subprocess.TimeoutExpired:
             self.left_over = "the worker did not end by itself and was killed"
         self.end()
@@ -165,11 +162,11 @@ class Worker:
     def _turn(self, resume: bool = True, last: bool = False) -> Iterator[None]:
         """Let the worker run, and stop it again; the time counts for its deadline."""
         if resume:
-            self._turn_since = time.monotonic()
+            self.deadline.begin_turn()
             if self._stops:
                 self.family.resume()
         yield
-        self._left_s -= time.monotonic() - self._turn_since
+        self.deadline.end_turn()
         if self._stops and not last:
             try:
                 self.family.stop()
@@ -208,14 +205,10 @@ class Worker:
                 raise CellFailed("failed", reason) from error
             if isinstance(message, kind):
                 return message
-            if isinstance(message, Phase):
-                self.phase = message.what
-                continue
-            self.end()
-            if isinstance(message, Failed):
-                raise CellFailed(message.status, message.reason)
-            reason = f"the worker answered {type(message).__name__} and not {kind.__name__}"
-            raise CellFailed("failed", reason)
+            if not isinstance(message, Phase):
+                self.end()
+                raise failed.answered(message, kind)
+            self.phase = message.what
 
     def line(self) -> bytes:
         """The next line that the worker answers, as it is. Raises CellFailed."""
@@ -232,8 +225,6 @@ class Worker:
             if self._looks:
                 self.family.look()
             self._watch()
-            if time.monotonic() - self._turn_since > self._left_s:
+            if self.deadline.is_over:
                 self.end()
-                limit = self._given_s
-                tail = failed.last_words(self._wire.printed)
-                raise CellFailed("timed out", f"after {limit:.0f} s, while {self.phase}{tail}")
+                raise failed.timeout(self.deadline.given_s, self.phase, self._wire.printed)

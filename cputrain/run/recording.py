@@ -19,7 +19,7 @@ from cputrain.record.cell import SCHEMA, CellKey, CellRecord
 from cputrain.record.events import WorkerEnded
 from cputrain.record.process import Turn
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.train import FOLDER as RUNS
+from cputrain.record.trained import FOLDER as RUNS
 from cputrain.record.worker import WorkerRecord, step_s
 from cputrain.run import stacks
 from cputrain.run.session import Session

@@ -1,4 +1,4 @@
-"""The closing table of a sweep, and the cells that it lacks."""
+"""What a sweep says at its end: a table, what went wrong, the cells that the tables lack."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cputrain.sweep import plan
 from cputrain.sweep.console import seconds, shown
 
 if TYPE_CHECKING:
+    from cputrain.report.export import Summary
     from cputrain.results.columns import Row
 
 COUNTS = ("ok", "failed", "skipped", "not told")
@@ -35,10 +36,37 @@ def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> 
         for cell in planned.cells:
             key = planned.name, cell.engine if planned.suite.engines else None
             baselines[key] = baselines.get(key) or cell.baseline
-    lines = [_line(rows, *key, baseline) for key, baseline in baselines.items()]
-    for _, line in sorted(lines, key=lambda pair: -pair[0]):
-        whole.add_row(*map(shown, line))
+    apart = [_line(rows, *key, baseline) for key, baseline in baselines.items()]
+    for _, texts in sorted(apart, key=lambda pair: -pair[0]):
+        whole.add_row(*map(shown, texts))
     return whole
+
+
+def lines(summary: Summary, machine: str, left_out: Sequence[str], quick: bool) -> Iterator[str]:
+    """The first screen, if there is one, between empty lines; then what went wrong.
+
+    Args:
+        summary: the tables.
+        machine: whose.
+        left_out: suites that there was no time for.
+        quick: the sweep was.
+    """
+    screen = summary.screen(machine)
+    if screen is not None:
+        yield from ("", *filter(None, screen), "")
+    for problem in summary.problems:
+        yield f"problem: {problem}"
+    if quick and any(row["mode"] == "full" for row in summary.rows_of(machine)):
+        yield "quick results stand in the tables only where there are no full ones"
+    if left_out:
+        yield f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"
+
+
+def places(summary: Summary, machine: str) -> Iterator[str]:
+    """Where everything lies."""
+    if summary.screen(machine) is not None:
+        yield f"report: result/{machine}/report.html"
+    yield f"tables: {summary.where}, and one CSV for each suite"
 
 
 def without_number(

@@ -164,31 +164,17 @@ class Progress:
         quick: bool,
     ) -> None:
         """The first screen, of a few suites their table, what went wrong, where everything lies."""
-        rows = summary.rows_of(machine)
         chosen = list(suites)
         if len(chosen) <= FEW_SUITES:
-            self.console.print(closing.table(rows, machine, chosen))
-        screen = summary.screen(machine)
-        if screen is not None:
-            self.console.print()
-            for line in screen:
-                self.say(line)
-            self.console.print()
-        for problem in summary.problems:
-            self.say(f"problem: {problem}")
-        if any(row["mode"] == "full" for row in rows) and quick:
-            self.say("quick results stand in the tables only where there are no full ones")
-        if left_out:
-            self.say(
-                f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"
-            )
+            self.console.print(closing.table(summary.rows_of(machine), machine, chosen))
+        for line in closing.lines(summary, machine, left_out, quick):
+            self.console.print(shown(line))
         took_s = time.monotonic() - self._started
         self.say(
             f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
         )
-        if screen is not None:
-            self.say(f"report: result/{machine}/report.html")
-        self.say(f"tables: {summary.where}, and one CSV for each suite")
+        for line in closing.places(summary, machine):
+            self.say(line)
 
     def without_number(
         self, summary: Summary, machine: str, suites: Iterable[plan.Planned]

@@ -26,7 +26,7 @@ from cputrain.sweep.progress import Progress
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlannedProjection:
     """What is to be projected.
 
     Attributes:
@@ -51,14 +51,14 @@ class Asked:
 class Project:
     """Measures and projects (see `driver.Measurement`)."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, projection: PlannedProjection) -> None:
+        self.projection = projection
         self.progress = Progress()
         self.record: ProjectionRecord | None = None
 
     def choose(self) -> list[plan.Planned]:
         """The model, as the cell of no suite. Raises UsageError where it cannot run here."""
-        experiment = specs.settle(self.asked.experiment)
+        experiment = specs.settle(self.projection.experiment)
         why_not = placement.why_not(experiment, stacks.of(experiment))
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
@@ -69,19 +69,19 @@ class Project:
         """Give the session its name; say what is projected."""
         name = new_name()
         self.session = replace(session, id=name, run=name)
-        for line in described.lines(self.asked.experiment):
+        for line in described.lines(self.projection.experiment):
             self.progress.say(line)
 
     def measure(self, asv: asvenv.Asv) -> None:
         """One process. Raises RunError where it gave no number."""
         request = timed_worker.TimedRequest(
-            experiment=self.asked.experiment.to_json(),
-            seconds=self.asked.seconds,
-            steps=self.asked.steps,
-            done=self.asked.done,
+            experiment=self.projection.experiment.to_json(),
+            seconds=self.projection.seconds,
+            steps=self.projection.steps,
+            done=self.projection.done,
         )
-        stack = stacks.of(self.asked.experiment)
-        self.progress.say(f"training for {self.asked.seconds:g} s")
+        stack = stacks.of(self.projection.experiment)
+        self.progress.say(f"training for {self.projection.seconds:g} s")
         ended = RequestProcess(
             asv.python(), timed_worker.__name__, self.session.to_env(), stack
         ).serve(request)
@@ -102,12 +102,14 @@ class Project:
         cells, _ = rows.read(paths.ROOT, machine)
         analysis = effects.analyse(cells, {})
         known = project(self.record, moments.moments(list(zip(cells, analysis.rows, strict=True))))
-        start = self.asked.start or datetime.datetime.now()
-        tokens = self.asked.experiment.training.tokens_per_step
-        for line in report.lines(known, tokens, start, self.asked.figures):
+        start = self.projection.start or datetime.datetime.now()
+        tokens = self.projection.experiment.training.tokens_per_step
+        for line in report.lines(known, tokens, start, self.projection.figures):
             self.progress.say(line)
         no_counter = worker.samples[0].noise.reasons.get("energy_j", "no counter")
-        self.progress.say(report.cost(known, self.asked.watts, self.asked.price, no_counter) or "")
+        self.progress.say(
+            report.cost(known, self.projection.watts, self.projection.price, no_counter) or ""
+        )
 
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped."""

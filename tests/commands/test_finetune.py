@@ -13,7 +13,8 @@ from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 from cputrain.record import files
 from cputrain.record.plan import Start, TrainingPlan
-from cputrain.record.train import Ended, TrainRecord
+from cputrain.record.train import Ended
+from cputrain.record.trained import TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.training import source
@@ -184,7 +185,7 @@ def test_a_training_whose_model_continues_no_text_is_refused_up_front(
 
 def test_a_prompt_has_the_seed_of_the_training_and_flags_win():
     args = cli.parse(["train", "--steps", "9", "--sample", "Once", "--temperature", "0"])
-    plan = prompts.given(args, TrainingPlan(steps=9), Experiment().but(seed=4))
+    plan = prompts.with_prompt(args, TrainingPlan(steps=9), Experiment().but(seed=4))
     assert (plan.prompt.text, plan.prompt.seed, plan.prompt.temperature) == ("Once", 4, 0)
     again = cli.parse(["train", "--resume", "mine"])
-    assert prompts.given(again, plan, Experiment()).prompt == plan.prompt
+    assert prompts.with_prompt(again, plan, Experiment()).prompt == plan.prompt

@@ -8,10 +8,10 @@ from cputrain.commands import cli, train
 from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import SCHEMA, Checkpoint, TrainRecord
+from cputrain.record.trained import SCHEMA, Checkpoint, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
-from cputrain.sweep.training.asked import Asked, resumed_step
+from cputrain.sweep.training.planned import PlannedRun, resumed_step
 from cputrain.worker.training import checkpoints
 
 pytestmark = pytest.mark.tools
@@ -93,8 +93,8 @@ def run(own_root):
     return folder
 
 
-def asked(experiment=SMALL, at=None, goes_on=True, **plan):
-    return Asked("mine", experiment, structs.replace(PLAN, **plan), goes_on, at)
+def planned(experiment=SMALL, at=None, goes_on=True, **plan):
+    return PlannedRun("mine", experiment, structs.replace(PLAN, **plan), goes_on, at)
 
 
 def step_of(folder, given):
@@ -102,15 +102,15 @@ def step_of(folder, given):
 
 
 def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
-    assert step_of(run, asked()) == 20
-    assert step_of(run, asked(at=10)) == 10
-    assert step_of(run, asked(steps=200)) == 20
-    assert step_of(run, asked(patience=3)) == 20
-    assert step_of(run, asked(patience=2, at=10)) == 10
+    assert step_of(run, planned()) == 20
+    assert step_of(run, planned(at=10)) == 10
+    assert step_of(run, planned(steps=200)) == 20
+    assert step_of(run, planned(patience=3)) == 20
+    assert step_of(run, planned(patience=2, at=10)) == 10
 
 
 def test_a_run_goes_on_with_another_number_of_processes(run):
-    assert step_of(run, asked(SMALL.but(processes=2))) == 20
+    assert step_of(run, planned(SMALL.but(processes=2))) == 20
     assert checkpoints.identity(SMALL.but(processes=2)) == SMALL.identity
 
 
@@ -131,13 +131,16 @@ def test_going_on_the_number_of_processes_may_be_another_one(run):
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        (asked(goes_on=False), "has a run, saved at step 20 of 100: python3 bench.py train --res"),
-        (asked(at=15), "there is no such checkpoint; there are 10, 20"),
-        (asked(steps=20), "step 20 is done already"),
-        (asked(SMALL.but(n_embd=64)), "has n_embd = 32, asked is 64"),
-        (asked(clip=1.0), "--clip is another one"),
         (
-            asked(patience=2),
+            planned(goes_on=False),
+            "has a run, saved at step 20 of 100: python3 bench.py train --res",
+        ),
+        (planned(at=15), "there is no such checkpoint; there are 10, 20"),
+        (planned(steps=20), "step 20 is done already"),
+        (planned(SMALL.but(n_embd=64)), "has n_embd = 32, asked is 64"),
+        (planned(clip=1.0), "--clip is another one"),
+        (
+            planned(patience=2),
             "step 20 is 2 evaluations after the lowest validation loss, where --patience 2 ends "
             "the run: --patience 3 or more goes on, --patience 0 without",
         ),
@@ -160,7 +163,7 @@ def test_a_checkpoint_that_is_not_whole_is_refused_and_the_one_before_offered(ru
         facts = path.with_suffix(".json")
         facts.write_text(facts.read_text().replace(SMALL.identity, "0" * 12))
     with pytest.raises(UsageError, match="--resume mine --at 10 goes on from the one before"):
-        step_of(run, asked())
+        step_of(run, planned())
 
 
 def test_export_of_a_run_that_is_not_there_or_not_done(run, capsys):

@@ -3,13 +3,10 @@ import importlib.util
 
 import numpy as np
 import pytest
-from settled import settled
+from settled import SMALL
 
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.machine import compilers
-
-SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
-"""Small, and with no two sizes alike but where they must be."""
 
 
 def make_batch(experiment, seed=0, ignored=5):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from settled import settled
+from gradients import gradients_agree
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.engines import executed
@@ -26,7 +27,7 @@ def pair(experiment, attention):
 
 SHAPES = {
     "baseline but for its depth": {"n_layer": 1},
-    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "small": SIZES,
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
     "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
@@ -50,14 +51,6 @@ OTHERS = {
     "learning rate grows": {"lr_warmup_steps": 4},
     **{name: {"activation": name} for name in ACTIVATIONS if name != "gelu"},
 }
-
-
-def gradients_agree(found, expected, most=1e-4):
-    """To `most` of each tensor's largest entry; later gradients are of weights that differ."""
-    assert found.keys() == expected.keys()
-    for name, gradient in expected.items():
-        largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= most * largest, name
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "manual"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lease_here
 import pytest
-from settled import settled
+from settled import FEW_STEPS, settled
 
 pytest.importorskip("torch")
 
@@ -19,8 +19,7 @@ from cputrain.run import fresh
 from cputrain.run.cell import CellRun
 from cputrain.run.failed import CellFailed
 
-TINY = settled(n_layer=1, n_embd=64, seq_len=64, steps=4, samples=1, tries=1, warm_up_steps=4)
-TINY = TINY.but(threads=1)
+TINY = settled(n_layer=1, n_embd=64, seq_len=64, threads=1, **FEW_STEPS)
 
 
 def run(allocator):

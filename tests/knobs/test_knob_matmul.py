@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lease_here
 import pytest
-from settled import settled
+from settled import FEW_STEPS, settled
 
 from benchmarks.system import MatmulBackend
 from cputrain.engines import settings, specs
@@ -23,8 +23,7 @@ from cputrain.run.failed import CellFailed
 
 NUMPY = settled(engine="numpy", attention_backend="manual")
 NATIVE = NUMPY.but(engine="native")
-SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32}
-SMALL |= {"steps": 4, "samples": 1, "tries": 1, "warm_up_steps": 4}
+SMALL = {"n_layer": 1, "n_embd": 64, "seq_len": 32, **FEW_STEPS}
 
 
 def of(experiment):

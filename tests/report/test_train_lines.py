@@ -10,7 +10,8 @@ from settled import settled
 
 from cputrain.record.continued import Continued, Prompt
 from cputrain.record.plan import Start, TrainingPlan
-from cputrain.record.train import Ended, Progressed, Started, TrainRecord
+from cputrain.record.train import Ended, Progressed, Started
+from cputrain.record.trained import TrainRecord
 from cputrain.report import train, words
 from cputrain.run import recording
 from cputrain.run.session import Session

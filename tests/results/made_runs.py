@@ -11,7 +11,8 @@ from settled import settled
 
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import FILE, FOLDER, PROGRESS, Ended, Stretch, TrainRecord
+from cputrain.record.train import Ended
+from cputrain.record.trained import FILE, FOLDER, PROGRESS, Stretch, TrainRecord
 
 HEAD = "step,loss,validation_loss,learning_rate,step_s,tokens_per_s,mfu,at"
 PHASES = {"start_s": 0.5, "import_s": 2.0, "data_s": 1.5, "build_s": 1.0, "check_s": 0.2}

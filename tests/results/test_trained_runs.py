@@ -8,7 +8,7 @@ from made_runs import HEAD, keep, record
 from msgspec import structs
 from settled import settled
 
-from cputrain.record.train import Beside, Stretch
+from cputrain.record.trained import Beside, Stretch
 from cputrain.report import trained_page, trained_plot
 from cputrain.report.export import export
 from cputrain.results import trained

@@ -2,7 +2,7 @@
 
 import lease_here
 import pytest
-from settled import settled
+from settled import FEW_STEPS, settled
 
 pytest.importorskip("jax")
 
@@ -14,8 +14,7 @@ from cputrain.run import compiled, fresh, placement
 from cputrain.run.failed import CellFailed
 from cputrain.worker import watch
 
-SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32)
-SMALL = SMALL.but(steps=4, samples=1, tries=1, warm_up_steps=4)
+SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32, **FEW_STEPS)
 
 
 def found_in(record):

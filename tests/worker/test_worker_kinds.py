@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from settled import settled
+from settled import FEW_STEPS, settled
 
 torch = pytest.importorskip("torch")
 
@@ -16,8 +16,7 @@ from cputrain.run.cell import CellRun  # noqa: E402
 from cputrain.run.failed import CellFailed  # noqa: E402
 from cputrain.run.session import Session  # noqa: E402
 
-SMALL = settled(n_layer=1, n_embd=64, seq_len=32, threads=1)
-SMALL = SMALL.but(steps=4, samples=1, tries=1, warm_up_steps=4)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, threads=1, **FEW_STEPS)
 
 
 def run(experiment, value="x", start=None):

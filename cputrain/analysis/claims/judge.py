@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.analysis import effects
-from cputrain.analysis.claims import shown, table
+from cputrain.analysis.claims import faulty, shown, table
 from cputrain.analysis.claims.claim import Claim
 from cputrain.analysis.claims.evidence import Evidence, Found, of_one_worker
 from cputrain.analysis.claims.rules import Decision, Word
@@ -163,8 +163,8 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
 def _of_altered(record: Altered, noise: EngineNoise | None) -> Found:
     if record.status != "ok":
         return Found(None, f"{record.status}: {record.reason}")
-    if (pass_ := shown.passed(record.altered, record.reference)) is None:
-        return Found(None, shown.DISTURBED)
+    if (pass_ := faulty.passed(record.altered, record.reference)) is None:
+        return Found(None, faulty.DISTURBED)
     return Found(of_one_worker(effect([pass_], noise), noise), "")
 
 
@@ -178,9 +178,9 @@ def _verdict(
     demonstrations: list[Line] = []
     if claim.demonstration is not None and claim.demonstration.is_fault:
         record = demonstrated.get(claim.demonstration.name)
-        demonstrations += shown.demonstration(claim.demonstration, record, noise)
+        demonstrations += faulty.demonstration(claim.demonstration, record, noise)
     if claim.first_step is not None:
-        demonstrations += shown.first_steps(claim.first_step, claim.rule, evidence)
+        demonstrations += faulty.first_steps(claim.first_step, claim.rule, evidence)
     return ClaimVerdict(
         id=claim.id,
         sentence=claim.sentence,

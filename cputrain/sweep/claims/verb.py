@@ -11,9 +11,9 @@ from cputrain import paths
 from cputrain.analysis import open_cells
 from cputrain.analysis.claims import judge, table
 from cputrain.analysis.claims.claim import Demonstration, Pair
+from cputrain.analysis.claims.faulty import passed
 from cputrain.analysis.claims.judge import Judged
 from cputrain.analysis.claims.rules import UNTOLD
-from cputrain.analysis.claims.shown import passed
 from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.record.worker import WorkerRecord

@@ -10,8 +10,11 @@ from cputrain.analysis.projection import project
 from cputrain.record import files
 from cputrain.record.part import Parts
 from cputrain.record.projection import FILE, FOLDER, SCHEMA, ProjectionRecord
-from cputrain.record.train import Beside, TrainRecord
+from cputrain.record.trained import Beside, TrainRecord
 from cputrain.results import rows
+
+WITHOUT = ("learning_rate", "lr_warmup_steps", "seed", "rows")
+"""Fields that a step's time does not depend on."""
 
 
 def projected(record: TrainRecord, machine: str) -> Beside | None:
@@ -36,10 +39,6 @@ def projected(record: TrainRecord, machine: str) -> Beside | None:
         high_s=last.high,
         actual_s=record.ended.training_s,
     )
-
-
-WITHOUT = ("learning_rate", "lr_warmup_steps", "seed", "rows")
-"""Fields that a step's time does not depend on."""
 
 
 def _newest(record: TrainRecord, machine: str) -> ProjectionRecord | None:

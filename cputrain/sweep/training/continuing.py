@@ -14,7 +14,7 @@ from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Failed
 from cputrain.record.continued import ContinuationRequest, Continued, Prompt
-from cputrain.record.train import TrainRecord
+from cputrain.record.trained import TrainRecord
 from cputrain.report import train as report
 from cputrain.run import continuing, stacks
 from cputrain.run.session import Session
@@ -79,11 +79,11 @@ def continued(
     request = ContinuationRequest(
         model=str(model), tokenizer=None if tokenizer is None else str(tokenizer), prompt=prompt
     )
-    told = b"".join(process.lines(request))
+    lines = b"".join(process.lines(request))
     ended = process.end()
-    if not told:
+    if not lines:
         raise RunError(f"nothing was written: its process ended with {ended}")
-    answer = msgspec.json.decode(told, type=Continued | Failed)
+    answer = msgspec.json.decode(lines, type=Continued | Failed)
     if isinstance(answer, Failed):
         raise RunError(f"nothing was written: {answer.reason}")
     return answer

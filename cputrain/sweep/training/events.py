@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.record.train import PROGRESS
+from cputrain.record.trained import PROGRESS
 
 TAGS = {
     "loss": "loss/training",
@@ -132,5 +132,5 @@ def _event(row: dict[str, str]) -> Any:
         for column, tag in TAGS.items()
         if row[column]
     ]
-    at = datetime.datetime.fromisoformat(row["at"]).timestamp()
-    return Event(wall_time=at, step=int(row["step"]), summary=Summary(value=values))
+    wall_time = datetime.datetime.fromisoformat(row["at"]).timestamp()
+    return Event(wall_time=wall_time, step=int(row["step"]), summary=Summary(value=values))

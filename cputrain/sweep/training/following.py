@@ -10,16 +10,8 @@ from msgspec import structs
 from cputrain.record import files
 from cputrain.record.answers import Failed, Phase, Ready
 from cputrain.record.notices import Drift, Memory, Usual
-from cputrain.record.train import (
-    DECODER,
-    FILE,
-    Ended,
-    Kept,
-    Placed,
-    Progressed,
-    Started,
-    TrainRecord,
-)
+from cputrain.record.train import DECODER, Ended, Kept, Placed, Progressed, Started
+from cputrain.record.trained import FILE, TrainRecord
 from cputrain.report import train as report
 from cputrain.report import watched
 from cputrain.sweep.progress import Progress
@@ -64,18 +56,19 @@ class Following:
             case Phase(what=what):
                 if not record.stretches[-1].last > record.stretches[-1].done:
                     self._progress.say(what)
-            case Placed(placement=placed):
-                self.record = structs.replace(record, worker=record.worker.but(placement=placed))
+            case Placed(placement=placement):
+                worker = record.worker.but(placement=placement)
+                self.record = structs.replace(record, worker=worker)
             case Ready() as ready:
                 worker = record.worker.with_ready(ready, record.worker.place)
                 self.record = structs.replace(record, worker=worker)
                 self.write()
-            case Started() as told:
-                self.record = structs.replace(record, started=told)
-                self._progress.say(report.started(told))
-            case Progressed() as told:
-                self.record = record.with_last(last=told.step, wall_s=seconds)
-                self._tell(told, seconds)
+            case Started() as started:
+                self.record = structs.replace(record, started=started)
+                self._progress.say(report.started(started))
+            case Progressed() as progressed:
+                self.record = record.with_last(last=progressed.step, wall_s=seconds)
+                self._tell(progressed, seconds)
             case Kept(step=step):
                 self.saved = step
                 self.record = record.with_last(last=step, wall_s=seconds)
@@ -100,12 +93,12 @@ class Following:
         self.failure = failure
         self.record = self.record.with_last(wall_s=seconds, ended="failed", reason=failure.reason)
 
-    def _tell(self, told: Progressed, seconds: float) -> None:
+    def _tell(self, progressed: Progressed, seconds: float) -> None:
         """Print a line, unless the one before is of just now."""
         self.events.follow()
         steps, every = self.record.plan.steps, LINES_S[seconds > FIRST_S]
-        is_news = told.validation_loss is not None or told.step == steps
+        is_news = progressed.validation_loss is not None or progressed.step == steps
         if not is_news and seconds - self._told_s < every:
             return
         self._told_s = seconds
-        self._progress.say(report.progress(told, steps, datetime.datetime.now()))
+        self._progress.say(report.progress(progressed, steps, datetime.datetime.now()))

@@ -16,7 +16,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.rules import BYTES
 from cputrain.model.shapes import weight_shapes
-from cputrain.sweep.training.asked import folder_of, record_of
+from cputrain.sweep.training.folders import folder_of, record_of
 
 MODEL = "model.safetensors"
 SUFFIX = ".safetensors"
@@ -69,8 +69,7 @@ class Source:
             )
         try:
             text = self.tokenizer.read_text(encoding="utf-8")
-            there = json.loads(text)["model"]["vocab"]
-            last = max(there.values())
+            last = max(json.loads(text)["model"]["vocab"].values())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{self.tokenizer}: no tokenizer of a run: {error}") from error
         if last >= ids:

@@ -14,7 +14,7 @@ from cputrain.errors import RunError, UsageError
 from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record.answers import Failed
-from cputrain.record.train import Stretch, TrainRecord
+from cputrain.record.trained import Stretch, TrainRecord
 from cputrain.report import described, together, train_end, trained_page
 from cputrain.report import train as report
 from cputrain.results import machines, rates
@@ -24,15 +24,16 @@ from cputrain.sweep import asvenv, plan, stopping
 from cputrain.sweep.one_request import ProcessEnd, RequestProcess
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.training import beside, continuing
-from cputrain.sweep.training.asked import Asked, folder_of, record_of, resumed_step
+from cputrain.sweep.training.folders import folder_of, record_of
 from cputrain.sweep.training.following import Following
+from cputrain.sweep.training.planned import PlannedRun, resumed_step
 
 
 class Train:
     """Trains (see `driver.Measurement`).
 
     Args:
-        asked: the run.
+        run: as it is planned.
 
     Attributes:
         following: of the run, once it is known where it lies.
@@ -40,19 +41,19 @@ class Train:
 
     following: Following
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
+    def __init__(self, run: PlannedRun) -> None:
+        self.run = run
         self.progress = Progress()
         self._signal: int | None = None
         self._process: RequestProcess | None = None
 
     def choose(self) -> list[plan.Planned]:
         """The model, as the cell of no suite. Raises UsageError where it cannot run here."""
-        experiment = self.asked.experiment
+        experiment = self.run.experiment
         why_not = placement.why_not(experiment, stacks.of(experiment))
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
-        if self.asked.has_own_tokens:  # nothing is to be made of the corpus but its bytes
+        if self.run.has_own_tokens:  # nothing is to be made of the corpus but its bytes
             experiment = experiment.but(vocab_size=BYTES + experiment.training.is_masked)
         cell = plan.PlannedCell((0,), experiment, why_not)
         return [plan.Planned("train", "train", suite.Suite, (cell,))]
@@ -61,29 +62,29 @@ class Train:
         """Find out where the run lies and what it goes on from; say what is trained."""
         name = new_name()
         self.session = replace(session, id=name, run=name)
-        self.folder = folder_of(session.machine, self.asked.name)
+        self.folder = folder_of(session.machine, self.run.name)
         known = record_of(self.folder)
-        step = resumed_step(self.asked, self.folder, known)
-        experiment, done = self.asked.experiment, step or 0
+        step = resumed_step(self.run, self.folder, known)
+        experiment, done = self.run.experiment, step or 0
         worker = recording.opened(self.session, experiment)
         stretches = [] if known is None or step is None else known.stretches
         count = experiment.system.processes or 1
         begun = Stretch(started=worker.started, done=done, last=done, processes=count)
         record = TrainRecord(
-            name=self.asked.name,
-            plan=structs.replace(self.asked.plan, resume=step),
+            name=self.run.name,
+            plan=structs.replace(self.run.plan, resume=step),
             worker=worker,
             stretches=[*stretches, begun],
             started=None if known is None or step is None else known.started,
         )
         self.following = Following(self.folder, record, self.progress)
-        self.asked.lay(self.folder, step)
+        self.run.lay(self.folder, step)
         before = stretches[-1].processes if stretches else None
         shared = together.lines(experiment, placement.place(experiment), before)
         for line in (*report.starts(record.plan), *described.lines(experiment), *shared):
             self.progress.say(line)
         if step is not None:
-            self.progress.say(f"going on with {self.asked.name} after step {step}")
+            self.progress.say(f"going on with {self.run.name} after step {step}")
 
     def measure(self, asv: asvenv.Asv) -> None:
         """One process, followed to its end.
@@ -97,7 +98,7 @@ class Train:
         following.record = structs.replace(following.record, plan=training_plan)
         following.write()
         request = trained_worker.TrainRequest(
-            experiment=self.asked.experiment.to_json(), plan=training_plan, folder=str(self.folder)
+            experiment=self.run.experiment.to_json(), plan=training_plan, folder=str(self.folder)
         )
         for number in stopping.SIGNALS:
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
@@ -107,7 +108,7 @@ class Train:
             asv.python(),
             trained_worker.__name__,
             self.session.to_env(),
-            stacks.of(self.asked.experiment),
+            stacks.of(self.run.experiment),
             tells=True,
         )
         if self._signal is not None:  # it came before there was anybody to tell
@@ -120,7 +121,7 @@ class Train:
 
     def _at_peak_s(self) -> float | None:
         """Seconds of a step's work, counted once, at the measured peak."""
-        experiment = self.asked.experiment
+        experiment = self.run.experiment
         once = experiment.but(activation_checkpointing=False)
         facts, _ = machines.read(paths.ROOT, self.session.machine)
         placed = placement.place(experiment)
@@ -157,7 +158,7 @@ class Train:
         following.write()
         assert record.ended is not None
         say(report.ended(record, record.ended))
-        mixed, processes = together.mixed(record), self.asked.experiment.system.processes
+        mixed, processes = together.mixed(record), self.run.experiment.system.processes
         if mixed or known is not None or record.plan.start is None:  # project knows no fine-tuning
             say(mixed or report.beside(known, processes))
         for line in train_end.lines(record):
@@ -174,6 +175,6 @@ class Train:
         if saved is None:
             return "nothing was saved yet: the same command starts it again"
         return (
-            f"saved at step {saved} of {self.asked.plan.steps}: "
-            f"python3 bench.py {self.asked.plan.verb} --resume {self.asked.name} goes on from there"
+            f"saved at step {saved} of {self.run.plan.steps}: "
+            f"python3 bench.py {self.run.plan.verb} --resume {self.run.name} goes on from there"
         )

@@ -11,20 +11,20 @@ from msgspec import structs
 
 from cputrain import paths
 from cputrain.experiment import Experiment
-from cputrain.record import files, tuning
-from cputrain.record.tuning import FreshPass, Race, TuningRecord
+from cputrain.record import files
+from cputrain.record.tuning import FILE, FOLDER, FreshPass, Race, TuningRecord
 from cputrain.report import tuned
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning.asked import Asked
+from cputrain.sweep.tuning.planned import PlannedTuning
 
 
 class Account:
     """Keeps the record.
 
     Args:
-        asked: what is tuned.
+        tuning: as it is planned.
         default: its settled experiment.
         session: that it is.
         progress: prints.
@@ -37,7 +37,7 @@ class Account:
 
     def __init__(
         self,
-        asked: Asked,
+        tuning: PlannedTuning,
         default: Experiment,
         session: Session,
         progress: Progress,
@@ -45,7 +45,7 @@ class Account:
     ) -> None:
         self._progress, self._now, self._began = progress, now, now()
         output = paths.output_folder(session.machine, session.mode)
-        self.folder = output / tuning.FOLDER / session.id
+        self.folder = output / FOLDER / session.id
         head, dirty = recording.commit()
         self.record = TuningRecord(
             session=session.id,
@@ -53,11 +53,11 @@ class Account:
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             commit=head,
             dirty=dirty,
-            seed=asked.seed,
-            budget_s=asked.budget_s,
+            seed=tuning.seed,
+            budget_s=tuning.budget_s,
             default=default.to_json(),
-            allowed=list(asked.allowed),
-            kept=list(asked.kept),
+            allowed=list(tuning.allowed),
+            kept=list(tuning.kept),
         )
 
     def begin(self) -> None:
@@ -84,7 +84,7 @@ class Account:
     @property
     def path(self) -> Path:
         """Of the record."""
-        return self.folder / tuning.FILE
+        return self.folder / FILE
 
 
 def shown(path: Path) -> Path:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning.gain import Gain, gain
-from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record.part import Status
 from cputrain.record.tuning import Blocks, FreshPass
@@ -170,8 +169,3 @@ class Test:
             disturbed=own.is_spoilt_beside(beside) or beside.is_spoilt_beside(own),
             first=order[0],
         )
-
-
-def engine_of_noise(tested: Sides) -> str:
-    """The engine whose workers tell the noise; torch's where there are two, which is noisiest."""
-    return specs.of(_engine(tested.twin)).name

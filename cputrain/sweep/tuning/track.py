@@ -14,7 +14,7 @@ from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.machine.memory import available_memory
-from cputrain.record import tuning
+from cputrain.record.tuning import SETTINGS
 from cputrain.report import tuned
 from cputrain.report.tuned_script import script_lines
 from cputrain.results import rows
@@ -23,8 +23,8 @@ from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.tuning import fresh, knobs, reduced, without
 from cputrain.sweep.tuning.account import Account, shown
-from cputrain.sweep.tuning.asked import Asked
 from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.search import Search
 from cputrain.sweep.tuning.workers import Workers
@@ -39,7 +39,7 @@ class Track:
     """Races, tests, and says what came of it.
 
     Args:
-        asked: what is tuned.
+        tuning: as it is planned.
         session: that it is; its name is that of the folder.
         progress: prints.
         now: seconds of a clock that only grows.
@@ -50,17 +50,17 @@ class Track:
     """
 
     def __init__(
-        self, asked: Asked, session: Session, progress: Progress, now: Callable[[], float]
+        self, tuning: PlannedTuning, session: Session, progress: Progress, now: Callable[[], float]
     ) -> None:
-        self.asked, self._session, self._progress, self._now = asked, session, progress, now
-        self.default = specs.settle(asked.experiment)
-        self.account = Account(asked, self.default, session, progress, now)
+        self.tuning, self._session, self._progress, self._now = tuning, session, progress, now
+        self.default = specs.settle(tuning.experiment)
+        self.account = Account(tuning, self.default, session, progress, now)
         self.gain: Gain | None = None
 
     def run(self, workers: Workers) -> None:
         """Race, then test. Raises RunError where the default gives no number."""
         self.account.begin()
-        budget_s = self.asked.budget_s
+        budget_s = self.tuning.budget_s
         until = self._now() + budget_s
         tested = fresh.sides(self.default, self.default)
         self._progress.say(tuned.opening(budget_s, reduced.reduced(self.default), self.default))
@@ -81,10 +81,10 @@ class Track:
     ) -> Found:
         """The best settings: by races until a time, each change by itself until another."""
         told = known.known(effects.analyse(cells, {}))
-        racing = Racing(workers, random.Random(self.asked.seed), self._now, available_memory)
+        racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
-        search = Search(racing, workers, self.default, self.asked.kept, told, self._now, raced)
-        search.run(knobs.table(self.asked.allowed), races)
+        search = Search(racing, workers, self.default, self.tuning.kept, told, self._now, raced)
+        search.run(knobs.table(self.tuning.allowed), races)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
         if not search.found.adopted:
             found = search.likeliest()
@@ -105,7 +105,7 @@ class Track:
         self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
         tested = fresh.sides(found.best, self.default)
         earlier = known.identical_passes(cells, tested.twin.runtime.engine)
-        seed, told = self.asked.seed, self.account.tested
+        seed, told = self.tuning.seed, self.account.tested
         self.gain = fresh.Test(workers, tested, earlier, seed, self._now, told).run(until)
 
     @property
@@ -116,7 +116,7 @@ class Track:
             return None
         return Experiment.from_json(best)
 
-    def for_a_script(self) -> Asked | None:
+    def for_a_script(self) -> PlannedTuning | None:
         """What is to be tuned for a script of one's own, in the time that is left.
 
         None where this one is of use to it, or too little time is left.
@@ -124,10 +124,10 @@ class Track:
         best, first = self.recommended, specs.FIRST
         if best is None or best.runtime.engine == first or self.default.runtime.engine != first:
             return None
-        left_s = self.asked.budget_s - self.account.record.took_s
+        left_s = self.tuning.budget_s - self.account.record.took_s
         if left_s < ENOUGH * least_s(self.default):
             return None
-        return replace(self.asked, budget_s=left_s, kept=(*self.asked.kept, "engine"))
+        return replace(self.tuning, budget_s=left_s, kept=(*self.tuning.kept, "engine"))
 
     def say(self, is_followed: bool) -> None:
         """Print what came of it; write the settings where they are confirmed.
@@ -140,12 +140,12 @@ class Track:
             self._progress.say(line)
         if best is not None:
             assert self.gain is not None
-            path = self.account.folder / tuning.SETTINGS
+            path = self.account.folder / SETTINGS
             atomic.write_text(path, tuned.settings(best, record, self.gain))
             self._progress.say(f"settings: {shown(path)}")
             launch = f"python3 bench.py train --steps 10000 --model {shown(path)}"
             self._progress.say(f"launch: {launch}")
-            for line in [] if is_followed else script_lines(best, self.default, self.asked.again):
+            for line in [] if is_followed else script_lines(best, self.default, self.tuning.again):
                 self._progress.say(line)
         self._progress.say(f"record: {shown(self.account.path)}")
 

@@ -16,7 +16,7 @@ from cputrain.sweep import asvenv, plan
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.tuning import candidates, knobs
 from cputrain.sweep.tuning.account import shown
-from cputrain.sweep.tuning.asked import Asked
+from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.track import Track, least_s
 from cputrain.sweep.tuning.workers import Leased, Workers
 
@@ -26,17 +26,17 @@ class Tune:
     for and there is time.
 
     Args:
-        asked: what is tuned.
+        tuning: as it is planned.
         now: seconds of a clock that only grows.
 
     Attributes:
         tracks: one or two tunings, the one of all engines first.
     """
 
-    def __init__(self, asked: Asked, now: Callable[[], float] = time.monotonic) -> None:
-        self.asked, self.now = asked, now
+    def __init__(self, tuning: PlannedTuning, now: Callable[[], float] = time.monotonic) -> None:
+        self.tuning, self.now = tuning, now
         self.progress = Progress()
-        self.default = specs.settle(asked.experiment)
+        self.default = specs.settle(tuning.experiment)
         self.tracks: list[Track] = []
 
     def choose(self) -> list[plan.Planned]:
@@ -49,14 +49,14 @@ class Tune:
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
         needed_s = least_s(self.default)
-        if self.asked.budget_s < needed_s:
-            minutes = self.asked.budget_s / 60
+        if self.tuning.budget_s < needed_s:
+            minutes = self.tuning.budget_s / 60
             raise UsageError(
                 f"--budget {minutes:g}: too short for a race and a test of this model: "
                 f"give it {max(0.1, round(needed_s / 60 + 0.05, 1)):g} minutes or more"
             )
-        every, kept = [self.default], self.asked.kept
-        for knob in knobs.table(self.asked.allowed):
+        every, kept = [self.default], self.tuning.kept
+        for knob in knobs.table(self.tuning.allowed):
             every += [c.experiment for c in candidates.of(knob, self.default, kept, ())[0]]
         cells = (plan.PlannedCell((n,), each, None) for n, each in enumerate(every))
         return [plan.Planned("tune", "tune", suite.Suite, tuple(cells))]
@@ -65,7 +65,7 @@ class Tune:
         """Give the session its name; say what is tuned."""
         name = new_name()
         self.session = replace(session, id=name, run=name)
-        for line in described.lines(self.asked.experiment):
+        for line in described.lines(self.tuning.experiment):
             self.progress.say(line)
 
     def measure(self, asv: asvenv.Asv) -> None:
@@ -83,7 +83,7 @@ class Tune:
 
     def tune(self, workers: Workers) -> None:
         """One tuning, or two. Raises RunError where the default gives no number."""
-        self.tracks.append(Track(self.asked, self.session, self.progress, self.now))
+        self.tracks.append(Track(self.tuning, self.session, self.progress, self.now))
         self.tracks[0].run(workers)
         if (again := self.tracks[0].for_a_script()) is None:
             return

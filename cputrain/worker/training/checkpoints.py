@@ -15,7 +15,7 @@ from cputrain import atomic
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.part import Part
-from cputrain.record.train import SCHEMA, Checkpoint
+from cputrain.record.trained import SCHEMA, Checkpoint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +68,11 @@ def pointed(run: Path, which: str) -> int | None:
 def read(run: Path, step: int, identity: str | None = None) -> Checkpoint:
     """A checkpoint whose tensors are whole, and of that experiment.
 
+    Args:
+        run: the run's folder.
+        step: that it was written after.
+        identity: of the experiment, by the function of this name; None takes any.
+
     Raises:
         CheckpointError: it is none, or another's.
     """
@@ -96,7 +101,7 @@ def read(run: Path, step: int, identity: str | None = None) -> Checkpoint:
 
 
 def tensors(run: Path, checkpoint: Checkpoint) -> tuple[Arrays, Arrays]:
-    """Weights and state of a checkpoint that `read` gave."""
+    """Weights and state of a checkpoint that `read` gave. Raises OSError, SafetensorError."""
     from safetensors.numpy import load_file
 
     everything = load_file(run / FOLDER / checkpoint.file)
@@ -111,7 +116,9 @@ def write(run: Path, checkpoint: Checkpoint, weights: Arrays, state: Arrays) -> 
     """Write a checkpoint and have `LATEST` say it; as it was written.
 
     Args:
+        run: the run's folder.
         checkpoint: without file, sha256 and size.
+        weights, state: the engine's arrays, by name.
 
     Raises:
         OSError: it cannot be written; earlier ones are as they were.

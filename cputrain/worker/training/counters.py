@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cputrain.experiment import Experiment
@@ -33,26 +34,27 @@ class CounterReader:
     """
 
     def __init__(self, experiment: Experiment, placement: Placement, feed: Feed) -> None:
-        self._of, self._cpus = (experiment, placement, feed), placement.cpus
-        self._watch, self._totals = Watch(*self._of), totals(self._cpus)
+        self._make_watch = partial(Watch, experiment, placement, feed)
+        self._cpus = placement.cpus
+        self._watch, self._totals = self._make_watch(), totals(self._cpus)
 
     def __call__(self) -> Counters:
         """What was counted."""
         seen, now = {**self._watch.seen()[0], **clock.reading()}, totals(self._cpus)
         counters = since(seen, len(self._cpus), self._totals, now)
-        self._watch, self._totals = Watch(*self._of), now
+        self._watch, self._totals = self._make_watch(), now
         return counters
 
 
 def totals(cpus: Collection[int]) -> Totals:
     """Thermal throttle events of these CPUs, and busy seconds of their cores' other threads."""
-    so_far: Totals = {}
+    counted: Totals = {}
     for cause, reader in (("heat", heat.throttle_events), ("sibling", _beside_s)):
         try:
-            so_far[cause] = reader(cpus)
+            counted[cause] = reader(cpus)
         except reading.Unknown as unknown:
-            so_far[cause] = str(unknown)
-    return so_far
+            counted[cause] = str(unknown)
+    return counted
 
 
 def _beside_s(cpus: Collection[int]) -> float:
@@ -75,13 +77,13 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
         before, now: totals at the beginning and at the end.
     """
     unread = {cause: seen[f"{n}_reason"] for cause, n in READINGS.items() if seen[n] is None}
-    more: dict[str, float | None] = {}
+    added: dict[str, float | None] = {}
     for cause, end in now.items():
-        start, more[cause] = before[cause], None
+        start, added[cause] = before[cause], None
         if isinstance(start, str) or isinstance(end, str):
             unread[cause] = end if isinstance(end, str) else str(start)
         else:
-            more[cause] = end - start
+            added[cause] = end - start
     wall_s, throttled_s = seen["wall_s"], seen["throttled_s"]
     waited_s = None
     if "neighbour" not in unread:
@@ -93,8 +95,8 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
         throttled_s=throttled_s,
         waited_s=waited_s,
         stolen_s=None if seen["steal_share"] is None else seen["steal_share"] * cpus * wall_s,
-        sibling_s=more["sibling"],
+        sibling_s=added["sibling"],
         clock_ghz=seen["clock_ghz"],
-        heat_events=more["heat"],
+        heat_events=added["heat"],
         unread=unread,
     )

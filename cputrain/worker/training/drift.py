@@ -99,7 +99,7 @@ class StepTime:
         is_steady = len(last) == IN_A_ROW and max(medians) <= AGREEMENT * min(medians)
         if not is_steady and len(self._recent) < MOST:
             return
-        self._usual = _one(last if is_steady else self._recent)
+        self._usual = _joined(last if is_steady else self._recent)
         self._recent.clear()
         self._say(Usual(step=self._usual.last, step_s=self._usual.step_s, is_steady=is_steady))
 
@@ -110,14 +110,14 @@ class StepTime:
             self._drifting.append(self._recent[-1].step_s)
         if len(ratios) < IN_A_ROW:
             return
-        last = _one(self._recent)
+        last = _joined(self._recent)
         if self._drift is None and min(ratios) >= OFF:
             self._drifting = [window.step_s for window in self._recent]
-            self._begin(_told(last, usual, slow=last, fast=usual))
+            self._begin(_drift_of(last, usual, slow=last, fast=usual))
         elif self._drift is not None and max(ratios) <= BACK:
             self._end(last.first - 1, usual)
         elif max(ratios) <= 1 / OFF:
-            self._begin(_told(last, usual, slow=usual, fast=last))
+            self._begin(_drift_of(last, usual, slow=usual, fast=last))
             self._drift, self._usual = None, last
 
     def _begin(self, drift: Drift) -> None:
@@ -136,7 +136,7 @@ class StepTime:
         self._recent.clear()
 
 
-def _one(windows: list[Window]) -> Window:
+def _joined(windows: list[Window]) -> Window:
     """Several as one."""
     return Window(
         windows[0].first,
@@ -146,7 +146,7 @@ def _one(windows: list[Window]) -> Window:
     )
 
 
-def _told(now: Window, usual: Window, *, slow: Window, fast: Window) -> Drift:
+def _drift_of(now: Window, usual: Window, *, slow: Window, fast: Window) -> Drift:
     """What is told of steps that take another time: why the slow ones do."""
     why = cause(slow.counters, fast.counters, slow.step_s / fast.step_s)
     return Drift(

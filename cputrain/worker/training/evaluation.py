@@ -59,10 +59,10 @@ class Evaluation:
     def evaluate(self) -> Evaluated:
         """The loss, and where tokens are masked how many of them are right."""
         start = time.perf_counter()
-        its = self._losses() if self.no_accuracy else self._scores()
-        self.accuracy = its.accuracy
+        evaluated = self._losses() if self.no_accuracy else self._scores()
+        self.accuracy = evaluated.accuracy
         self.seconds += time.perf_counter() - start
-        return its
+        return evaluated
 
     def _losses(self) -> Evaluated:
         losses = [float(self._engine.loss(batch)) for batch in self._batches]

@@ -94,7 +94,11 @@ def _check(experiment: Experiment) -> None:
 
 
 def tensors(experiment: Experiment, weights: Arrays) -> Arrays:
-    """The weights under transformers' names, as its modules hold them."""
+    """The weights under transformers' names, as its modules hold them; copies.
+
+    Raises:
+        UsageError: neither layout can hold the model.
+    """
     _check(experiment)
     make = _gpt2 if experiment.model.architecture == "gpt" else _llama
     named = make(experiment, weights)
@@ -118,10 +122,10 @@ def _gpt2(experiment: Experiment, weights: Arrays) -> Arrays:
         for kind in ("weight", "bias"):
             for norm in ("ln_1", "ln_2"):
                 named[f"transformer.h.{i}.{norm}.{kind}"] = weights[f"h.{i}.{norm}.{kind}"]
-            for own, its in layers.items():
+            for own, theirs in layers.items():
                 array = weights[f"h.{i}.{own}.{kind}"]
-                # Its layers are Conv1D: [in, out].
-                named[f"transformer.h.{i}.{its}.{kind}"] = array.T if kind == "weight" else array
+                # Their layers are Conv1D: [in, out].
+                named[f"transformer.h.{i}.{theirs}.{kind}"] = array.T if kind == "weight" else array
     return named
 
 
@@ -133,19 +137,19 @@ def _llama(experiment: Experiment, weights: Arrays) -> Arrays:
         "model.norm.weight": weights["ln_f.weight"],
     }
     for i in range(model.n_layer):
-        own, its = f"h.{i}", f"model.layers.{i}"
+        own, theirs = f"h.{i}", f"model.layers.{i}"
         qkv, fc = weights[f"{own}.attn.qkv.weight"], weights[f"{own}.mlp.fc.weight"]
         named |= {
-            f"{its}.input_layernorm.weight": weights[f"{own}.ln_1.weight"],
-            f"{its}.post_attention_layernorm.weight": weights[f"{own}.ln_2.weight"],
-            f"{its}.self_attn.q_proj.weight": qkv[:inner],
-            f"{its}.self_attn.k_proj.weight": qkv[inner : inner + keys],
-            f"{its}.self_attn.v_proj.weight": qkv[inner + keys :],
-            f"{its}.self_attn.o_proj.weight": weights[f"{own}.attn.proj.weight"],
+            f"{theirs}.input_layernorm.weight": weights[f"{own}.ln_1.weight"],
+            f"{theirs}.post_attention_layernorm.weight": weights[f"{own}.ln_2.weight"],
+            f"{theirs}.self_attn.q_proj.weight": qkv[:inner],
+            f"{theirs}.self_attn.k_proj.weight": qkv[inner : inner + keys],
+            f"{theirs}.self_attn.v_proj.weight": qkv[inner + keys :],
+            f"{theirs}.self_attn.o_proj.weight": weights[f"{own}.attn.proj.weight"],
             # The values' rows come first, then the gates'.
-            f"{its}.mlp.up_proj.weight": fc[: model.hidden],
-            f"{its}.mlp.gate_proj.weight": fc[model.hidden :],
-            f"{its}.mlp.down_proj.weight": weights[f"{own}.mlp.proj.weight"],
+            f"{theirs}.mlp.up_proj.weight": fc[: model.hidden],
+            f"{theirs}.mlp.gate_proj.weight": fc[model.hidden :],
+            f"{theirs}.mlp.down_proj.weight": weights[f"{own}.mlp.proj.weight"],
         }
     return named
 

@@ -9,14 +9,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from cputrain import paths
 from cputrain.errors import DidNotTrain
 from cputrain.machine.memory import peak_or_reason
 from cputrain.record.answers import Phase
 from cputrain.record.requests import JobRequest
-from cputrain.record.train import PROGRESS, Ended
+from cputrain.record.trained import PROGRESS
 from cputrain.worker.preparation import Preparation
-from cputrain.worker.training import schedule, standing, starting
+from cputrain.worker.training import ending, schedule, standing, starting
 from cputrain.worker.training.evaluation import Evaluation
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
@@ -79,7 +81,12 @@ class TrainingJob(Preparation):
         self.end(last_loss)
 
     def begin(self) -> None:
-        """Everything before the first step; goes on from the checkpoint that the plan names."""
+        """Everything before the first step; goes on from the checkpoint that the plan names.
+
+        Raises:
+            CheckpointError: it is not whole, or of another model or other data.
+            EngineError: the engine does not train for long, or the checkpoint does not fit it.
+        """
         from cputrain.engines import long_run
 
         self.hand = long_run.long_run(self.engine, self.plan.clip)
@@ -96,9 +103,9 @@ class TrainingJob(Preparation):
 
     def say_started(self) -> None:
         """What the model that is fine-tuned says of what is held back."""
-        what = self.experiment, self.plan, self.started_from
-        if (told := starting.started(*what, self.evaluation)) is not None:
-            self.say(told)
+        started = starting.started(self.experiment, self.plan, self.started_from, self.evaluation)
+        if started is not None:
+            self.say(started)
 
     def make_saving(self) -> Saving:
         """What writes the checkpoints."""
@@ -159,10 +166,10 @@ class TrainingJob(Preparation):
         Raises:
             DidNotTrain: the loss is not finite.
         """
-        its = self.evaluation.evaluate()
-        self.require_finite(its.loss, f"the validation loss after step {self.step}")
-        self.telling.validated(its.loss, its.accuracy)
-        self.saving.validated(self.step, its.loss)
+        evaluated = self.evaluation.evaluate()
+        self.require_finite(evaluated.loss, f"the validation loss after step {self.step}")
+        self.telling.validated(evaluated.loss, evaluated.accuracy)
+        self.saving.validated(self.step, evaluated.loss)
 
     def require_finite(self, loss: float, what: str) -> None:
         """Raise DidNotTrain for a loss that is not."""
@@ -171,32 +178,25 @@ class TrainingJob(Preparation):
             raise DidNotTrain(f"{what} is {loss}")
 
     def end(self, last_loss: float | None) -> None:
-        """Save, and say how it ended."""
+        """Save, and say how it ended.
+
+        Args:
+            last_loss: of the last step of this stretch, in nats; None where it had none.
+
+        Raises:
+            DidNotTrain: a weight is not finite.
+            OSError: the checkpoint or the model cannot be written.
+        """
         self.telling.tell(True)
         if self.step:
             self.saving.save(self.step)
         self.table.flush()
         is_early = self.step < self.plan.steps and self.saving.is_early_end
         is_done = is_early or self.step == self.plan.steps
-        made = self.keep_model() if is_done else {}
-        phases = self.phases | {"steps_s": self.table.added_s, "saving_s": self.saving.seconds}
-        self.say(
-            Ended(
-                step=self.step,
-                is_done=is_done,
-                waited=self.saving.waited if is_early else None,
-                training_s=self.table.training_s,
-                loss=last_loss,
-                validation_loss=self.saving.validation_loss,
-                best_loss=self.saving.best_loss,
-                best_step=self.saving.best_step,
-                accuracy=self.evaluation.accuracy,
-                no_accuracy=self.evaluation.no_accuracy,
-                phases=phases | {"evaluation_s": self.evaluation.seconds},
-                **made,
-                **self.closing(),
-            )
-        )
+        model = self.keep_model() if is_done else {}
+        parts = self.table, self.saving, self.evaluation
+        ended = ending.report(self.step, is_done, is_early, last_loss, self.phases, *parts)
+        self.say(structs.replace(ended, **model, **self.closing()))
 
     def keep_model(self) -> dict[str, Any]:
         """Write the model of the last step; fields of `Ended` about it."""

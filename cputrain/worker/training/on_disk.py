@@ -1,16 +1,15 @@
-"""Tokens of somebody's own files: made once, kept on disk, read a window at a time."""
+"""Tokens of somebody's own files: made once, and kept on disk."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,39 +20,10 @@ from cputrain.data.corpus import DataError
 from cputrain.data.tokenizer_file import FromFile
 from cputrain.data.tokens import Tokens
 from cputrain.worker.training import own_tokenizer, rows
+from cputrain.worker.training.ids_file import IdsOnDisk, IdsWriter
 
 TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
 END_IDS = np.array([END])
-TOGETHER = 1 << 20
-"""Tokens that are written at a time."""
-
-
-class OnDisk:
-    """A row of numbers in a file, of which slices are read: never more than these in memory.
-
-    It stands for an array where that is only measured and sliced, as `data.windows.Packed` does.
-    """
-
-    ndim = 1
-
-    def __init__(self, path: Path, dtype: Any) -> None:
-        self._dtype = np.dtype(dtype)
-        self._handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._count = int(os.fstat(self._handle).st_size // self._dtype.itemsize)
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def shape(self) -> tuple[int]:
-        """As an array's."""
-        return (self._count,)
-
-    def __getitem__(self, at: slice) -> np.ndarray:
-        start, stop, _ = at.indices(self._count)
-        each = self._dtype.itemsize
-        data = os.pread(self._handle, max(0, stop - start) * each, start * each)
-        return np.frombuffer(data, self._dtype)
 
 
 def kept(
@@ -82,11 +52,11 @@ def kept(
         DataError: a file that cannot be read or used, or a folder that cannot be written.
     """
     try:
-        found = [Path(name).stat() for name in files]
-        about = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(files, found, strict=True)]
-        what = [about, vocab_size, share, seed]
-        what += [] if given is None else [tokenizer_file.digest(given.file())]
-        folder = root / f"own-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]}"
+        stats = [Path(name).stat() for name in files]
+        versions = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(files, stats, strict=True)]
+        key = [versions, vocab_size, share, seed]
+        key += [] if given is None else [tokenizer_file.digest(given.file())]
+        folder = root / f"own-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
         if not (folder / FACTS).exists():
             _make(files, vocab_size, share, seed, folder, given)
         facts = json.loads((folder / FACTS).read_bytes())
@@ -99,7 +69,7 @@ def kept(
     dtype = _dtype(vocab_size)
     train, rest = (
         Tokens(
-            ids=cast(np.ndarray, OnDisk(folder / name, dtype)),
+            ids=cast(np.ndarray, IdsOnDisk(folder / name, dtype)),
             source=facts["source"],
             fingerprint=facts["fingerprint"],
             tokenizer=facts["tokenizer"],
@@ -134,7 +104,7 @@ def _make(
         digest, counts = hashlib.sha256(), [0, 0]
         dtype = _dtype(vocab_size)
         with (aside / TRAIN).open("wb") as train, (aside / REST).open("wb") as rest:
-            writers = _Writer(train, dtype), _Writer(rest, dtype)
+            writers = IdsWriter(train, dtype), IdsWriter(rest, dtype)
             for text, is_rest in drawn(rows.of_all(files), round(1 / share), seed):
                 data = text.encode()
                 digest.update(b"%d:" % len(data))
@@ -164,27 +134,6 @@ def _make(
         aside.rename(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
-
-
-class _Writer:
-    """Writes ids to a file, many documents at a time."""
-
-    def __init__(self, file: IO[bytes], dtype: Any) -> None:
-        self._file, self._dtype = file, dtype
-        self._waiting: list[np.ndarray] = []
-        self._count = 0
-
-    def add(self, *ids: np.ndarray) -> None:
-        self._waiting += ids
-        self._count += sum(map(len, ids))
-        if self._count >= TOGETHER:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._waiting:
-            whole = np.concatenate(self._waiting, dtype=self._dtype, casting="unsafe")
-            self._file.write(whole.tobytes())
-        self._waiting, self._count = [], 0
 
 
 def drawn(documents: Iterable[str], group: int, seed: int) -> Iterator[tuple[str, bool]]:

@@ -12,7 +12,8 @@ import numpy as np
 from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.train import Checkpoint, Kept
+from cputrain.record.train import Kept
+from cputrain.record.trained import Checkpoint
 from cputrain.worker import gates
 from cputrain.worker.training import checkpoints, whole
 
@@ -68,19 +69,19 @@ class Saving:
             CheckpointError: it is not whole, or of another model or other data.
             EngineError: it does not fit the engine.
         """
-        kept = checkpoints.read(self._folder, step, checkpoints.identity(self._experiment))
-        if kept.data != self._data:
+        checkpoint = checkpoints.read(self._folder, step, checkpoints.identity(self._experiment))
+        if checkpoint.data != self._data:
             raise checkpoints.CheckpointError(
-                f"step {step} was trained on other data: {kept.data}, here are {self._data}"
+                f"step {step} was trained on other data: {checkpoint.data}, here are {self._data}"
             )
-        weights, state = checkpoints.tensors(self._folder, kept)
+        weights, state = checkpoints.tensors(self._folder, checkpoint)
         self._engine.load_weights(weights)
         self._hand.load_state(self._own(state, step))
-        self.validation_loss = kept.validation_loss
-        self.best_loss, self.best_step = kept.best_loss, kept.best_step
-        self.waited = kept.waited
+        self.validation_loss = checkpoint.validation_loss
+        self.best_loss, self.best_step = checkpoint.best_loss, checkpoint.best_step
+        self.waited = checkpoint.waited
         self._forget_after(step)
-        return kept.next_batch
+        return checkpoint.next_batch
 
     def _own(self, state: Arrays, step: int) -> Arrays:
         """What of a checkpoint's state is for this process."""
@@ -134,9 +135,9 @@ class Saving:
             OSError: it cannot be written.
         """
         start = time.perf_counter()
-        made = whole.save(self._folder, self._experiment, self._engine.weights())
+        written = whole.save(self._folder, self._experiment, self._engine.weights())
         self.seconds += time.perf_counter() - start
-        return made
+        return written
 
     def _write(self, step: int) -> None:
         gates.steps(step, self._engine.steps_done)

@@ -53,7 +53,14 @@ class Telling:
         self._accuracy: dict[str, float] = {}
 
     def stepped(self, step: int, loss: float, rate: float, seconds: float) -> None:
-        """A step was trained."""
+        """A step was trained.
+
+        Args:
+            step: its number.
+            loss: in nats.
+            rate: its learning rate.
+            seconds: that it took.
+        """
         self.put()
         self._seconds.append(seconds)
         share = None if self._at_peak_s is None else self._at_peak_s / seconds
@@ -73,8 +80,8 @@ class Telling:
         now, row = time.monotonic(), self._row
         if row is None:
             return
-        wanted = is_last or row.validation_loss is not None
-        if not self._seconds or (not wanted and now - self._told_s < EVERY_S):
+        is_news = is_last or row.validation_loss is not None
+        if not self._seconds or (not is_news and now - self._told_s < EVERY_S):
             return
         self._told_s = now
         mean = sum(self._seconds) / len(self._seconds)

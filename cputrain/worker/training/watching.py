@@ -68,7 +68,7 @@ class MemoryWatch:
         self._is_high, self._is_read = False, True
         self._looked_s = now()
         try:
-            say(_told(step, fullest(), is_high=False))
+            say(_memory(step, fullest(), is_high=False))
         except reading.Unknown as unknown:
             self._is_read = False
             say(Phase(what=f"memory cannot be watched: {unknown}"))
@@ -82,12 +82,12 @@ class MemoryWatch:
         use = self._fullest()
         if not self._is_high and use.share >= HIGH:
             self._is_high = True
-            self._say(_told(step, use, is_high=True))
+            self._say(_memory(step, use, is_high=True))
         elif use.share < LOW:
             self._is_high = False
 
 
-def _told(step: int, use: memory.Use, is_high: bool) -> Memory:
+def _memory(step: int, use: memory.Use, is_high: bool) -> Memory:
     return Memory(
         step=step,
         used_bytes=max(0, use.used),

@@ -1,17 +1,17 @@
 """IPEX's engine and others to hold it against."""
 
-from settled import settled
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.model import initial
 
 BASE = settled(engine="ipex")
-SIZES = {"n_layer": 2, "n_embd": 48, "n_head": 4, "seq_len": 40, "batch_size": 2}
+WIDER = {"n_layer": 2, "n_embd": 48, "n_head": 4, "seq_len": 40, "batch_size": 2}
 SHAPES = {
-    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "small": SIZES,
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
-    "untied, windows": SIZES | {"tied": False, "attention": "local", "window": 8},
+    "untied, windows": WIDER | {"tied": False, "attention": "local", "window": 8},
 }
 SMALL = BASE.but(**SHAPES["small"])
 KERNELS = {"plain": False, "oneDNN": True}

@@ -1,7 +1,7 @@
 """Which part each instruction of JAX's step is of, and what several at once take."""
 
 import pytest
-from settled import settled
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.model.initial import initial_weights
@@ -11,8 +11,6 @@ pytest.importorskip("jax")
 from cputrain.engines.jax_ import hlo, hlo_products
 from cputrain.engines.jax_.parts import Span, by_instruction, shared
 from cputrain.engines.jax_.scopes import part_of
-
-SMALL = {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3}
 
 
 def test_moments_are_shared_among_what_runs_in_them():
@@ -39,13 +37,13 @@ def test_the_outermost_name_in_a_path_counts(path, part):
 
 @pytest.mark.parametrize("attention", ["manual", "sdpa"])
 def test_products_of_a_real_step_are_of_their_parts(batch_of, attention):
-    experiment = settled(engine="jax", attention_backend=attention, **SMALL)
+    experiment = settled(engine="jax", attention_backend=attention, **SIZES)
     engine = engines.build(experiment, initial_weights(experiment))
     engine.train_step(batch_of(experiment))
     module = hlo.parse(engine.compiled["step"].as_text())
     parts = by_instruction(module)
     multiplied = len(hlo_products.products(module))
-    layers = SMALL["n_layer"]
+    layers = SIZES["n_layer"]
     assert multiplied == layers * (4 * 3 + 6) + 3
     products = [
         parts.get(name)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from settled import settled
+from gradients import gradients_agree
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
@@ -14,7 +15,7 @@ pytest.importorskip("jax")
 JAX = settled(engine="jax", compile="xla")
 SHAPES = {
     "baseline but for its depth": {"n_layer": 1},
-    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "small": SIZES,
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "many words": {"n_layer": 1, "n_embd": 32, "seq_len": 600, "vocab_size": 3001},
 }
@@ -48,14 +49,6 @@ def pair(experiment):
     plain = {"engine": "numpy", "compile": "eager", "attention_backend": "manual"}
     reference = experiment.but(**plain, activation_checkpointing=False)
     return engines.build(experiment, weights), engines.build(reference, weights)
-
-
-def gradients_agree(found, expected, most=1e-4):
-    """To `most` of each tensor's largest entry; later gradients are of weights that differ."""
-    assert found.keys() == expected.keys()
-    for name, gradient in expected.items():
-        largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= most * largest, name
 
 
 @pytest.mark.parametrize("shape", SHAPES)

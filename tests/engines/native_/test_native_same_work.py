@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from gradients import gradients_agree
 from native_engine import given_library, needs_gcc, with_threads
-from settled import settled
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
@@ -15,7 +16,7 @@ pytestmark = needs_gcc
 NATIVE = settled(engine="native", attention_backend="manual")
 SHAPES = {
     "baseline but for its depth": {"n_layer": 1},
-    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "small": SIZES,
     "odd": {"n_layer": 2, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
     "long, many words": {"n_layer": 1, "n_embd": 36, "seq_len": 300, "vocab_size": 1501},
@@ -39,13 +40,6 @@ def pair(experiment):
     return engines.build(experiment, weights), engines.build(
         experiment.but(engine="numpy"), weights
     )
-
-
-def gradients_agree(found, expected, most=1e-4):
-    assert found.keys() == expected.keys()
-    for name, gradient in expected.items():
-        largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= most * largest, name
 
 
 def same_work(experiment, batch_of, steps=10):

@@ -8,7 +8,7 @@ import threadpoolctl
 from given_libraries import NAMES, give, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from settled import settled
+from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.engines import EngineError, executed
@@ -19,7 +19,7 @@ from cputrain.knobs import inforce
 from cputrain.model import initial
 
 NUMPY = settled(engine="numpy", attention_backend="manual")
-SIZES = st.integers(1, 20)
+LENGTHS = st.integers(1, 20)
 
 
 def values(rng, *shape):
@@ -47,7 +47,7 @@ def multiply(request, monkeypatch):
 
 def test_every_layout_is_multiplied_as_numpy_does(multiply):
     @settings(max_examples=60)
-    @given(SIZES, SIZES, SIZES, *(st.sampled_from(LAYOUTS),) * 2, st.booleans())
+    @given(LENGTHS, LENGTHS, LENGTHS, *(st.sampled_from(LAYOUTS),) * 2, st.booleans())
     def compare(m, k, n, first, second, wide):
         rng = np.random.default_rng(m * 400 + k * 20 + n)
         a, b = matrix(rng, m, k, first), matrix(rng, k, n, second)
@@ -102,7 +102,7 @@ def test_what_would_need_a_copy_is_refused(multiply):
 
 
 SHAPES = {
-    "small": {"n_layer": 2, "n_embd": 32, "n_head": 2, "seq_len": 24, "batch_size": 3},
+    "small": SIZES,
     "odd": {"n_layer": 1, "n_embd": 30, "n_head": 3, "seq_len": 77, "batch_size": 2},
     "one token": {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 1, "batch_size": 6},
     "one number": {"n_layer": 1, "n_embd": 8, "n_head": 8, "seq_len": 1, "vocab_size": 257},

@@ -2,12 +2,8 @@
 
 import torch
 from made_model import batch, make
-from settled import settled
 
 from cputrain.model import shapes
-
-SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
-"""Sizes that differ, so that a mixed-up axis shows."""
 
 
 def names_and_shapes(experiment):

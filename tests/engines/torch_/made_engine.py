@@ -1,13 +1,11 @@
 """Engines of small experiments, and batches for them, for tests of this folder."""
 
 import numpy as np
-from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.model import initial
 
-TINY = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 BERT = {"architecture": "bert", "vocab_size": 300, "objective": "masked_node"}
 DROPS = {"dropout": 0.3, "attention_backend": "manual"}
 SLOW_KERNEL = {"optimizer_kernel": "default"}

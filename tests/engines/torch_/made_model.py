@@ -2,13 +2,11 @@
 
 import numpy as np
 import torch
-from settled import settled
 
 from cputrain.data.batches import IGNORE
 from cputrain.engines.torch_ import model
 from cputrain.model import initial
 
-SMALL = settled(n_layer=2, n_embd=32, n_head=2, seq_len=24, batch_size=3)
 BERT = {"architecture": "bert", "vocab_size": 300, "objective": "masked"}
 NODES = {**BERT, "objective": "masked_node"}
 

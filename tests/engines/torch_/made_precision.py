@@ -1,7 +1,8 @@
 """Models in a precision and what a step of them shows, for tests of this folder."""
 
 import pytest
-from made_model import SMALL, make
+from made_model import make
+from settled import SMALL
 from torch.profiler import ProfilerActivity, profile
 
 from cputrain.engines.torch_ import precision

@@ -5,7 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from made_model import BERT, SMALL, make
+from made_model import BERT, make
+from settled import SMALL
 
 from cputrain.engines.torch_ import model
 from cputrain.experiment.parts import ARCHITECTURES

@@ -1,7 +1,8 @@
 """Activation checkpointing: the same gradients from fewer saved tensors."""
 
 import pytest
-from made_model import BERT, SMALL, assert_same, batch, gradients, make
+from made_model import BERT, assert_same, batch, gradients, make
+from settled import SMALL
 
 torch = pytest.importorskip("torch")
 

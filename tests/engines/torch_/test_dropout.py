@@ -1,7 +1,8 @@
 """Dropout: in training alone, and where it is said to be."""
 
 import pytest
-from made_model import BERT, SMALL, batch, make
+from made_model import BERT, batch, make
+from settled import SMALL
 
 torch = pytest.importorskip("torch")
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_engine import BERT, DROPS, SLOW_KERNEL, TINY, build, differing, make_batch
+from made_engine import BERT, DROPS, SLOW_KERNEL, build, differing, make_batch
+from settled import SMALL
 
 torch = pytest.importorskip("torch")
 from cputrain.engines.torch_.evidence import products_again, profiled  # noqa: E402
@@ -37,7 +38,7 @@ def fresh():
 
 @pytest.mark.parametrize("name", KINDS)
 def test_looking_changes_nothing(name):
-    experiment = TINY.but(learning_rate=0.01, **KINDS[name])
+    experiment = SMALL.but(learning_rate=0.01, **KINDS[name])
     batch = make_batch(experiment)
     results = []
     for look in (False, True):
@@ -64,14 +65,16 @@ def test_looking_changes_nothing(name):
 @pytest.mark.parametrize("architecture", ["gpt", "llama", "gmlp", "ssm", "moe"])
 @pytest.mark.parametrize("again", [False, True])
 def test_blocks_that_are_computed_again_are_seen(architecture, again):
-    experiment = TINY.but(architecture=architecture, activation_checkpointing=again)
-    assert build(experiment).evidence(make_batch(TINY))["checkpointed"] == again
+    experiment = SMALL.but(architecture=architecture, activation_checkpointing=again)
+    assert build(experiment).evidence(make_batch(SMALL))["checkpointed"] == again
 
 
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("changes", [{"fine_tuning": "lora"}, {**BERT, "loss_chunk": 20}], ids=str)
 def test_compiled_blocks_that_are_computed_again_are_seen(changes, again):
-    experiment = TINY.but(n_layer=1, compile="aot_eager", activation_checkpointing=again, **changes)
+    experiment = SMALL.but(
+        n_layer=1, compile="aot_eager", activation_checkpointing=again, **changes
+    )
     engine, batch = build(experiment), make_batch(experiment)
     engine.train_step(batch)
     found = engine.evidence(batch)
@@ -99,15 +102,15 @@ def test_products_are_counted_by_pass():
 
 
 def test_experts_show_their_load():
-    experiment = TINY.but(architecture="moe")
-    load = build(experiment).evidence(make_batch(TINY))["moe_load"]
+    experiment = SMALL.but(architecture="moe")
+    load = build(experiment).evidence(make_batch(SMALL))["moe_load"]
     assert len(load) == experiment.model.n_layer
     assert all(len(row) == 4 and sum(row) == pytest.approx(1) for row in load)
-    assert "moe_load" not in build(TINY).evidence(make_batch(TINY))
+    assert "moe_load" not in build(SMALL).evidence(make_batch(SMALL))
 
 
 def test_what_torch_says_of_itself():
-    engine = build(TINY)
+    engine = build(SMALL)
     readings = engine.readings()
     assert readings["intra_op_threads"] == torch.get_num_threads()
     assert isinstance(readings["mkldnn_bf16"], bool)

@@ -4,7 +4,8 @@ import sys
 
 import numpy as np
 import pytest
-from made_engine import BERT, DROPS, TINY, build, differing, make_batch
+from made_engine import BERT, DROPS, build, differing, make_batch
+from settled import SMALL
 
 from cputrain.data.batches import Batch
 from cputrain.engines import EngineError
@@ -40,7 +41,7 @@ def cut(batch, pieces):
     ids=["gpt", "two heads", "llama", "compiled", "checkpointed"],
 )
 def test_micro_batches_add_up_to_a_large_batch(changes):
-    whole = TINY.but(batch_size=4, **{"optimizer": "sgd", "learning_rate": 0.5, **changes})
+    whole = SMALL.but(batch_size=4, **{"optimizer": "sgd", "learning_rate": 0.5, **changes})
     parts = whole.but(batch_size=1, grad_accum=4)
     large, small = build(whole), build(parts)
     for seed in range(2):
@@ -61,7 +62,7 @@ def test_micro_batches_add_up_to_a_large_batch(changes):
 
 
 def test_looking_between_micro_batches_loses_nothing():
-    experiment = TINY.but(grad_accum=2)
+    experiment = SMALL.but(grad_accum=2)
     looked, plain = build(experiment), build(experiment)
     batch, other = make_batch(experiment), make_batch(experiment, 1)
     for engine in (looked, plain):
@@ -78,11 +79,11 @@ def test_looking_between_micro_batches_loses_nothing():
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("changes", [{}, DROPS], ids=["plain", "dropout"])
 def test_a_forward_pass_alone_trains_nothing(backend, changes):
-    trained = build(TINY.but(n_layer=1))
-    engine = build(TINY.but(n_layer=1, objective="forward", compile=backend, **changes))
+    trained = build(SMALL.but(n_layer=1))
+    engine = build(SMALL.but(n_layer=1, objective="forward", compile=backend, **changes))
     start = engine.weights()
     for seed in range(3):
-        batch = make_batch(TINY, seed)
+        batch = make_batch(SMALL, seed)
         loss = engine.train_step(batch)
         assert loss == pytest.approx(trained.loss(batch), rel=1e-5)  # without dropout, that is
         assert loss == engine.loss(batch)
@@ -102,10 +103,10 @@ def test_a_forward_pass_alone_trains_nothing(backend, changes):
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_dropout_is_the_same_for_the_same_seed(backend):
-    experiment = TINY.but(n_layer=1, compile=backend, **DROPS)
-    batch, runs = make_batch(TINY), []
+    experiment = SMALL.but(n_layer=1, compile=backend, **DROPS)
+    batch, runs = make_batch(SMALL), []
     for seed, look in ((0, False), (0, True), (1, False)):
-        weights = build(TINY.but(n_layer=1)).weights()
+        weights = build(SMALL.but(n_layer=1)).weights()
         engine = build(experiment.but(seed=seed), weights)
         losses = []
         for _ in range(3):
@@ -121,9 +122,9 @@ def test_dropout_is_the_same_for_the_same_seed(backend):
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_evaluation_drops_nothing(backend):
-    plain = TINY.but(n_layer=1, attention_backend="manual")
+    plain = SMALL.but(n_layer=1, attention_backend="manual")
     dropping = build(plain.but(dropout=0.3, compile=backend))
-    batch, expected = make_batch(TINY), build(plain).loss(make_batch(TINY))
+    batch, expected = make_batch(SMALL), build(plain).loss(make_batch(SMALL))
     assert dropping.loss(batch) == pytest.approx(expected, rel=1e-5)
     assert dropping.loss(batch) == dropping.loss(batch)
     # The drops are there in training: the same weights, another loss each time.
@@ -136,8 +137,8 @@ def test_evaluation_drops_nothing(backend):
 
 @pytest.mark.parametrize("precision", ["bf16", "mixed", "q8", "q8_torchao", "q4", "bitnet"])
 def test_weights_and_gradients_are_float32_arrays(precision):
-    experiment = TINY.but(precision=precision, learning_rate=0.01)
-    engine, batch = build(experiment), make_batch(TINY)
+    experiment = SMALL.but(precision=precision, learning_rate=0.01)
+    engine, batch = build(experiment), make_batch(SMALL)
     start = engine.weights()
     losses = [engine.train_step(batch) for _ in range(12)]
     assert losses[-1] < losses[0]
@@ -155,14 +156,14 @@ def test_weights_and_gradients_are_float32_arrays(precision):
 
 def test_versions_name_torchao_where_it_is_in_use(monkeypatch):
     monkeypatch.delitem(sys.modules, "torchao", raising=False)
-    assert set(build(TINY).versions()) == {"torch", "numpy"}
+    assert set(build(SMALL).versions()) == {"torch", "numpy"}
     monkeypatch.undo()
     pytest.importorskip("torchao")
-    assert set(build(TINY.but(precision="q8_torchao")).versions()) == {"torch", "numpy", "torchao"}
+    assert set(build(SMALL.but(precision="q8_torchao")).versions()) == {"torch", "numpy", "torchao"}
 
 
 def test_every_part_of_a_batch_has_to_have_the_right_shape():
-    experiment = TINY.but(**BERT)
+    experiment = SMALL.but(**BERT)
     batch = make_batch(experiment)
     for part in PARTS:
         given = {p: getattr(batch, p) for p in PARTS}

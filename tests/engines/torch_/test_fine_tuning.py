@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_engine import DROPS, TINY, build, differing, make_batch
+from made_engine import DROPS, build, differing, make_batch
+from settled import SMALL
 
 from cputrain.engines import EngineError
 from cputrain.model import initial, shapes
@@ -46,7 +47,7 @@ def started(experiment):
 
 @pytest.mark.parametrize("name", TUNED)
 def test_only_what_is_trained_changes(name):
-    experiment = TINY.but(learning_rate=0.01, **TUNED[name])
+    experiment = SMALL.but(learning_rate=0.01, **TUNED[name])
     free = set(shapes.trained(experiment))
     engine = build(experiment, started(experiment))
     batch = make_batch(experiment)
@@ -69,7 +70,7 @@ def test_only_what_is_trained_changes(name):
 
 @pytest.mark.parametrize("name", ["gpt lora", "llama lora", "q4 lora"])
 def test_the_first_pass_is_that_of_the_start_model(name):
-    experiment = TINY.but(**TUNED[name])
+    experiment = SMALL.but(**TUNED[name])
     weights = started(experiment)
     plain = {n: w for n, w in weights.items() if ".lora_" not in n}
     tuned, start = build(experiment, weights), build(experiment.but(fine_tuning="scratch"), plain)
@@ -84,7 +85,7 @@ def test_the_first_pass_is_that_of_the_start_model(name):
 @pytest.mark.parametrize("name", ["gpt lora", "llama lora"])
 def test_merged_weights_give_the_same_model(name):
     """Hu et al. 2022, sec. 4.1: W + b a (alpha / rank) in place of both."""
-    experiment = TINY.but(learning_rate=0.02, **TUNED[name])
+    experiment = SMALL.but(learning_rate=0.02, **TUNED[name])
     engine = build(experiment, started(experiment))
     for seed in range(10):
         engine.train_step(make_batch(experiment, seed))
@@ -104,8 +105,8 @@ def test_merged_weights_give_the_same_model(name):
 
 
 def test_a_head_gets_the_gradients_of_full_training():
-    experiment = TINY.but(**TUNED["head"])
-    weights, batch = started(experiment), make_batch(TINY)
+    experiment = SMALL.but(**TUNED["head"])
+    weights, batch = started(experiment), make_batch(SMALL)
     found = build(experiment, weights).gradients(batch)
     full = build(experiment.but(fine_tuning="full"), weights).gradients(batch)
     assert len(full) > 20
@@ -113,22 +114,22 @@ def test_a_head_gets_the_gradients_of_full_training():
 
 
 def test_full_fine_tuning_trains_everything():
-    experiment = TINY.but(fine_tuning="full")
+    experiment = SMALL.but(fine_tuning="full")
     engine = build(experiment, started(experiment))
     before = engine.weights()
-    engine.train_step(make_batch(TINY))
+    engine.train_step(make_batch(SMALL))
     assert differing(before, engine.weights()) == set(before)
 
 
 def test_state_is_kept_for_what_is_trained_alone():
-    experiment = TINY.but(fine_tuning="lora")
+    experiment = SMALL.but(fine_tuning="lora")
     engine = build(experiment, started(experiment))
-    engine.train_step(make_batch(TINY))
+    engine.train_step(make_batch(SMALL))
     assert engine.state_bytes() == 2 * 4 * shapes.n_trained(experiment)
 
 
 def test_weights_without_the_additions_are_refused():
-    experiment = TINY.but(fine_tuning="lora")
-    plain = initial.initial_weights(TINY)
+    experiment = SMALL.but(fine_tuning="lora")
+    plain = initial.initial_weights(SMALL)
     with pytest.raises(EngineError, match=r"weight h\.\d\.attn\.\w+\.lora_[ab]: nothing given"):
         build(experiment, plain)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_engine import BERT, DROPS, TINY, build, differing, make_batch
+from made_engine import BERT, DROPS, build, differing, make_batch
+from settled import SMALL
 
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.engines import accuracy
@@ -30,7 +31,7 @@ def masked(experiment, seed=0):
     ids=["plain", "chunked", "checkpointed", "dropout"],
 )
 def test_the_loss_is_that_of_evaluation_and_nothing_moves(changes):
-    experiment = TINY.but(**BERT, **changes)
+    experiment = SMALL.but(**BERT, **changes)
     engine, other, batch = build(experiment), build(experiment), masked(experiment)
     random = torch.get_rng_state()
     loss, hits = engine.score(batch)
@@ -45,7 +46,7 @@ def test_the_loss_is_that_of_evaluation_and_nothing_moves(changes):
 
 
 def test_what_is_learned_by_heart_is_all_right():
-    experiment = TINY.but(**BERT, learning_rate=0.01)
+    experiment = SMALL.but(**BERT, learning_rate=0.01)
     engine, batch = build(experiment), masked(experiment)
     before = engine.score(batch)[1]
     for _ in range(80):
@@ -68,8 +69,8 @@ def test_a_target_that_is_not_the_likeliest_is_no_hit():
 
 
 def test_without_masks_there_is_a_reason():
-    assert "masks none" in accuracy.why_none(build(TINY), TINY)
-    experiment = TINY.but(**BERT)
+    assert "masks none" in accuracy.why_none(build(SMALL), SMALL)
+    experiment = SMALL.but(**BERT)
     assert accuracy.why_none(build(experiment), experiment) is None
 
     class Silent:

@@ -1,7 +1,8 @@
 """The loss by chunks of rows equals the whole one, and never has the whole logits."""
 
 import pytest
-from made_model import BERT, NODES, SMALL, assert_same, batch, gradients, make
+from made_model import BERT, NODES, assert_same, batch, gradients, make
+from settled import SMALL
 
 from cputrain.data.batches import IGNORE
 from cputrain.engines.torch_.loss import cross_entropy

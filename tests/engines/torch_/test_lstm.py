@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import block_checks  # noqa: E402
-from block_checks import SMALL  # noqa: E402
 from made_model import batch, make  # noqa: E402
+from settled import SMALL  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from cputrain.engines import specs  # noqa: E402

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from made_model import SMALL
+from settled import SMALL
 
 from cputrain.engines.torch_.transformer import Mlp
 from cputrain.experiment.activations import ACTIVATIONS

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_model import BERT, NODES, SMALL, batch, gradients, make
+from made_model import BERT, NODES, batch, gradients, make
+from settled import SMALL
 
 from cputrain.engines import EngineError
 from cputrain.model import shapes

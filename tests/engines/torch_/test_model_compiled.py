@@ -1,7 +1,8 @@
 """The model captured whole by torch.compile: the same loss and gradients as eager."""
 
 import pytest
-from made_model import NODES, SMALL, assert_same, batch, gradients, make
+from made_model import NODES, assert_same, batch, gradients, make
+from settled import SMALL
 
 torch = pytest.importorskip("torch")
 

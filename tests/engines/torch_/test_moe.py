@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import block_checks  # noqa: E402
-from block_checks import SMALL  # noqa: E402
 from made_model import make  # noqa: E402
+from settled import SMALL  # noqa: E402
 
 from cputrain.experiment import ExperimentError  # noqa: E402
 

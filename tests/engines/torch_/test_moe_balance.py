@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from block_checks import SMALL  # noqa: E402
 from made_model import assert_same, batch, gradients, make  # noqa: E402
+from settled import SMALL  # noqa: E402
 
 from cputrain.engines.torch_ import moe  # noqa: E402
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_model import SMALL
+from settled import SMALL
 
 from cputrain.engines.torch_ import layers
 

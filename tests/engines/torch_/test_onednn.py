@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from made_engine import TINY, build, make_batch
+from made_engine import build, make_batch
+from settled import SMALL
 from torch.nn import functional as F
 
 from cputrain.engines import EngineError, executed, multiplied
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     not torch.backends.mkldnn.is_available(), reason="this torch has no oneDNN"
 )
 x86 = pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this torch has no MKL")
-ONEDNN = TINY.but(matmul_backend="onednn")
+ONEDNN = SMALL.but(matmul_backend="onednn")
 
 
 def values(*shape):
@@ -96,7 +97,7 @@ KINDS = {
 def test_each_kind_has_its_products_there(kind):
     """Gradients as torch's own; of the step as many products as are reckoned, or more by MKL."""
     torch._dynamo.reset()
-    experiment = TINY.but(**KINDS[kind])
+    experiment = SMALL.but(**KINDS[kind])
     weights, batch = initial.initial_weights(experiment), make_batch(experiment)
     asked = experiment.but(matmul_backend="onednn")
     engine = build(asked, weights)
@@ -116,7 +117,7 @@ def test_each_kind_has_its_products_there(kind):
 @x86
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "captured"])
 def test_mkl_is_what_torch_takes_by_itself(kind):
-    asked = TINY.but(**KINDS[kind], matmul_backend="mkl")
+    asked = SMALL.but(**KINDS[kind], matmul_backend="mkl")
     evidence = build(asked).evidence(make_batch(asked))
     inforce.require(executed.checks(asked, evidence))
     assert "onednn" not in evidence["products_by_library"]
@@ -150,7 +151,7 @@ def test_a_step_that_leaves_the_layers_out_is_found():
 
 @x86
 def test_onednn_where_mkl_was_asked_for_is_found():
-    asked = TINY.but(matmul_backend="mkl")
+    asked = SMALL.but(matmul_backend="mkl")
     with pytest.raises(inforce.NotInForce, match=r"linear layers by library.*'mkl': 24.*onednn"):
         require_of(asked, build(ONEDNN, initial.initial_weights(asked)))
     stray = {"layer_products_by_library": {"mkl": 24}, "products_by_library": {"mkl": 40}}
@@ -171,9 +172,9 @@ def test_looking_changes_nothing_and_leaves_nothing_printing(capfd):
 
 @x86
 def test_by_default_nothing_is_looked_at():
-    evidence = build(TINY).evidence(make_batch(TINY))
+    evidence = build(SMALL).evidence(make_batch(SMALL))
     assert "products_by_library" not in evidence
-    blas = build(TINY).readings()["blas"]
+    blas = build(SMALL).readings()["blas"]
     assert blas == {"name": "mkl", "threads": torch.get_num_threads()}
 
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from made_engine import SLOW_KERNEL, TINY, build, make_batch
-from settled import settled
+from made_engine import SLOW_KERNEL, build, make_batch
+from settled import SMALL, settled
 
 from cputrain.engines import EngineError
 
@@ -171,8 +171,8 @@ def test_growth_of_the_learning_rate():
 def test_each_trains_a_model(name, kernel):
     rate = {"adamw": 0.01, "sgd": 1.0, "lion": 0.003, "adafactor": 0.3}[name]
     changes = {"optimizer": name, "optimizer_kernel": kernel, "learning_rate": rate}
-    engine = build(TINY.but(n_layer=1, **changes))
-    batch = make_batch(TINY)
+    engine = build(SMALL.but(n_layer=1, **changes))
+    batch = make_batch(SMALL)
     losses = [engine.train_step(batch) for _ in range(30)]
     assert losses[-1] < 0.9 * losses[0]
     assert engine.steps_done == 30
@@ -184,13 +184,13 @@ def test_each_trains_a_model(name, kernel):
 def test_warm_up_reaches_the_optimizer():
     """AdamW's first update of each weight is the learning rate, but for its epsilon."""
     for warm_up, share in ((0, 1), (10, 0.1)):
-        engine = build(TINY.but(learning_rate=1e-3, weight_decay=0.0, lr_warmup_steps=warm_up))
+        engine = build(SMALL.but(learning_rate=1e-3, weight_decay=0.0, lr_warmup_steps=warm_up))
         before = engine.weights()["wpe"]
-        engine.train_step(make_batch(TINY))
+        engine.train_step(make_batch(SMALL))
         moved = np.abs(engine.weights()["wpe"] - before)
         assert np.median(moved) == pytest.approx(1e-3 * share, rel=0.01)
 
 
 def test_an_update_of_nothing_is_refused():
     with pytest.raises(EngineError, match="accumulate some before"):
-        build(TINY).update()
+        build(SMALL).update()

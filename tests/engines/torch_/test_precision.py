@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from made_model import SMALL, batch, make
+from made_model import batch, make
 from made_precision import ROUNDED, TORCHAO, arrays, prepared, setting, step
+from settled import SMALL
 from torch import nn
 
 from cputrain.engines.torch_ import precision
@@ -119,7 +120,8 @@ def test_what_is_simulated_says_so():
 
 WITHOUT_VNNI = """
 import sys
-from made_model import SMALL, make
+from made_model import make
+from settled import SMALL
 from cputrain.engines import EngineError
 from cputrain.engines.torch_ import in_precision, precision
 def prepare(*names):

@@ -8,7 +8,7 @@ from settled import settled
 
 from cputrain.machine import processes
 from cputrain.record.requests import WorkerRequest
-from cputrain.run import launch
+from cputrain.run import deadline
 from cputrain.run.failed import CellFailed
 from cputrain.run.launch import Worker
 
@@ -20,7 +20,7 @@ ENDLESS = 10**9
 
 
 class Clock:
-    """The launcher's, which a test can put forward."""
+    """A deadline's, which a test can put forward."""
 
     ahead_s = 0.0
 
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(launch, "time", made)
+    monkeypatch.setattr(deadline, "time", made)
     return made
 
 
@@ -79,12 +79,12 @@ def test_one_that_runs_does(start, clock):
 def test_the_time_of_all_turns_is_counted_and_a_new_cell_gives_it_again(start):
     worker = start()
     worker.ready()
-    left_s = worker._left_s
+    left_s = worker.deadline.left_s
     assert 0 < left_s < 600
     worker.sample(beside=True)
-    assert worker._left_s < left_s
+    assert worker.deadline.left_s < left_s
     worker.renew()
-    assert worker._left_s == 600
+    assert worker.deadline.left_s == 600
 
 
 def test_what_watches_ends_a_turn(start):

@@ -7,7 +7,8 @@ from settled import settled
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.projection import FILE, FOLDER, ProjectionRecord
-from cputrain.record.train import Ended, Stretch, TrainRecord
+from cputrain.record.train import Ended
+from cputrain.record.trained import Stretch, TrainRecord
 from cputrain.report import together
 from cputrain.report import train as report
 from cputrain.sweep.training import beside

@@ -11,7 +11,8 @@ from cputrain.record import files, tuning
 from cputrain.record.tuning import TuningRecord
 from cputrain.run.session import Session
 from cputrain.sweep.tuning import reduced
-from cputrain.sweep.tuning.verb import Asked, Tune
+from cputrain.sweep.tuning.planned import PlannedTuning
+from cputrain.sweep.tuning.verb import Tune
 
 pytestmark = pytest.mark.tools
 
@@ -29,8 +30,8 @@ def tune(own_root):
             return usual_s * tokens * slower(e)
 
         workers = Simulated(step_s, seed, **machine)
-        asked = Asked(experiment, 60 * minutes, (), kept, seed, "")
-        tuning_ = Tune(asked, workers.now)
+        planned = PlannedTuning(experiment, 60 * minutes, (), kept, seed, "")
+        tuning_ = Tune(planned, workers.now)
         tuning_.choose()
         tuning_.begin(Session.from_env())
         tuning_.tune(workers)

@@ -8,7 +8,7 @@ from cputrain.experiment import Experiment
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlannedTuning:
     """What is to be tuned.
 
     Attributes:

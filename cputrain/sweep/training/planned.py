@@ -1,0 +1,131 @@
+"""What a run is to be, and the step that it goes on from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cputrain import atomic
+from cputrain.data import tokenizer_file
+from cputrain.errors import UsageError
+from cputrain.experiment import PART_OF, Experiment
+from cputrain.record.plan import TrainingPlan
+from cputrain.record.trained import TrainRecord
+from cputrain.wording import counted
+from cputrain.worker.training import checkpoints
+
+MAY_DIFFER = ("processes",)
+"""Fields that a run may go on with another value of."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run.
+
+    Attributes:
+        name: of its folder.
+        experiment: settled, all of its data in memory and all micro-batches run.
+        plan: without what is known only here: what is gone on from, and the peak.
+        goes_on: whether it is to go on with what is there.
+        at: the step to go on from; None is the latest.
+        tokenizer: text of its file, of the model that is fine-tuned.
+    """
+
+    name: str
+    experiment: Experiment
+    plan: TrainingPlan
+    goes_on: bool
+    at: int | None
+    tokenizer: str | None = None
+
+    @property
+    def has_own_tokens(self) -> bool:
+        """Whether its tokens are not those that suites make of the corpus."""
+        return bool(self.plan.files) or self.plan.start is not None
+
+    def lay(self, folder: Path, step: int | None) -> None:
+        """Put the tokenizer into the folder of a run that begins: see `resumed_step`."""
+        if self.tokenizer is not None and step is None:
+            atomic.write_text(folder / tokenizer_file.FILE, self.tokenizer)
+
+
+def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> int | None:
+    """The step that a run goes on from; None where it begins.
+
+    Args:
+        run: as it is planned.
+        folder: where it lies.
+        known: the record in that folder; None where there is none.
+
+    Raises:
+        UsageError: there is a run and it is not to go on, none that could go on, another one,
+            no step left, or a checkpoint that is damaged.
+    """
+    saved = checkpoints.steps(folder)
+    again = f"python3 bench.py {run.plan.verb} --resume {run.name}"
+    if not run.goes_on:
+        if saved:
+            of = "" if known is None else f" of {known.plan.steps}"
+            raise UsageError(
+                f"{folder} has a run, saved at step {saved[-1]}{of}: {again} goes on with it, "
+                "--out NAME starts another"
+            )
+        return None
+    if known is None:
+        raise UsageError(f"no run {run.name!r} to go on with in {folder.parent}")
+    _same(run, known)
+    step = run.at if run.at is not None else checkpoints.pointed(folder, checkpoints.LATEST)
+    if step is None and not saved:
+        return None  # it was stopped before it had saved anything
+    step = saved[-1] if step is None else step
+    if step not in saved:
+        raise UsageError(f"--at {step}: there is no such checkpoint; there are {_listed(saved)}")
+    try:
+        checkpoint = checkpoints.read(folder, step, checkpoints.identity(run.experiment))
+    except checkpoints.CheckpointError as error:
+        whole = [other for other in saved if other < step and _is_whole(folder, other, run)]
+        then = f"{again} --at {whole[-1]} goes on from the one before" if whole else "none is left"
+        raise UsageError(f"{error}; {then}") from error
+    if run.plan.steps <= step:
+        raise UsageError(
+            f"--steps {run.plan.steps}: step {step} is done already; more steps go on from there"
+        )
+    waited = checkpoint.waited
+    if run.plan.patience is not None and waited >= run.plan.patience:
+        raise UsageError(
+            f"step {step} is {counted(waited, 'evaluation')} after the lowest validation "
+            f"loss, where --patience {run.plan.patience} ends the run: --patience "
+            f"{waited + 1} or more goes on, --patience 0 without"
+        )
+    return step
+
+
+def _is_whole(folder: Path, step: int, run: PlannedRun) -> bool:
+    try:
+        checkpoints.read(folder, step, checkpoints.identity(run.experiment))
+    except checkpoints.CheckpointError:
+        return False
+    return True
+
+
+def _listed(steps: list[int]) -> str:
+    return ", ".join(map(str, steps)) or "none"
+
+
+def _same(run: PlannedRun, known: TrainRecord) -> None:
+    """Raise UsageError, naming the field, where the run on record trains something else."""
+    recorded = Experiment.from_json(known.worker.experiment).flat()
+    for name, value in run.experiment.flat().items():
+        if value != recorded[name] and PART_OF[name] != "budget" and name not in MAY_DIFFER:
+            raise UsageError(
+                f"run {known.name!r} has {name} = {recorded[name]}, asked is {value}: --out NAME "
+                "starts another run"
+            )
+    if run.plan.clip != known.plan.clip or run.plan.files != known.plan.files:
+        flag = "--clip" if run.plan.clip != known.plan.clip else "--data"
+        raise UsageError(f"{flag} is another one than in run {known.name!r}: --out NAME starts one")
+    start, recorded_start = run.plan.start, known.plan.start
+    if (start and start.sha256) != (recorded_start and recorded_start.sha256):
+        raise UsageError(
+            f"--from is another model than that of run {known.name!r}: --out NAME starts another"
+        )
