@@ -42,7 +42,7 @@ def test_what_other_cells_predict_badly_is_said(machine):
     known = predict(settled(activation_checkpointing=True), machine)
     run = prediction.Run(1, 256)
     text = "\n".join(prediction.lines(experiment, known, run, its, asked=False))
-    assert "activation_checkpointing True (its cells are predicted 18% too short)" in text
+    assert "activation_checkpointing True (its cells are predicted 18 % too short)" in text
     row = prediction.GridRow(("4",), 3.3, known, run)
     assert "doubtful: activation_checkpointing True" in prediction.table(("n_layer",), [row])[1]
     assert predict(settled(), machine).doubts == []

@@ -106,8 +106,8 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
 
 
 def _doubt(value: str, error: float) -> str:
-    share = abs(math.expm1(error))
-    return f"{value} (its cells are predicted {share:.0%} too {'long' if error > 0 else 'short'})"
+    share = 100 * abs(math.expm1(error))
+    return f"{value} (its cells are predicted {share:.0f} % too {'long' if error > 0 else 'short'})"
 
 
 def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:

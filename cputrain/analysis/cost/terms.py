@@ -13,7 +13,7 @@ from cputrain.analysis.cost import attention_work, moved, product_work
 from cputrain.analysis.cost.moved import FLOAT
 from cputrain.analysis.cost.product_work import NARROW
 from cputrain.experiment import Experiment
-from cputrain.model import fresh
+from cputrain.model import fresh, on_paper
 from cputrain.model.attention_flops import pairs
 from cputrain.model.flops import flops_per_step
 from cputrain.model.parts import OPTIMIZER_NUMBERS
@@ -87,7 +87,7 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         elementwise, logits, weights
                              bytes over bandwidth (`moved`)
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
-        dispatch             A (L p + 4)
+        dispatch             A (L p + 4); a recomputing pass may count as several (`on_paper`)
         pages                `model.fresh`
 
     Args:
@@ -96,6 +96,7 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
     work, training = flops_per_step(experiment), experiment.training
     trains = training.objective != "forward"
     passes = 1 + training.activation_checkpointing + 2 * trains
+    handed = training.activation_checkpointing * (on_paper.of(experiment).again_passes - 1)
     blocks = experiment.model.n_layer * training.grad_accum
     heads = experiment.model.n_head * training.batch_size
     uneven = attention_work.uneven(experiment, rates.threads)
@@ -111,7 +112,7 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         "logits": moved.logits(experiment) / rates.bandwidth,
         "weights": moved.weights(experiment) / rates.bandwidth,
         "optimizer": trains * update * n_trained(experiment) * FLOAT / rates.bandwidth,
-        "dispatch": 1e-6 * (blocks * passes + OUTSIDE_BLOCKS * training.grad_accum),
+        "dispatch": 1e-6 * (blocks * (passes + handed) + OUTSIDE_BLOCKS * training.grad_accum),
         "pages": PAGE_UNIT * fresh.pages(experiment),
     }
 

@@ -4,6 +4,7 @@ import pytest
 from settled import settled
 
 from cputrain.analysis.cost import attention_work, memory, moved, product_work
+from cputrain.analysis.cost.terms import Rates, terms
 from cputrain.model.flops import flops_per_step
 
 pytestmark = pytest.mark.tools
@@ -63,6 +64,16 @@ def test_products_of_blocks_are_those_of_the_kernel(fields, blocks):
     forward = experiment.but(objective="forward")
     assert attention_work.block_products(forward) == 2 * 3 * 4 * 2 * blocks
     assert attention_work.block_products(settled(attention_backend="manual")) == 0
+
+
+@pytest.mark.parametrize(("engine", "passes"), [("torch", 4), ("jax", 1)])
+def test_what_is_computed_again_is_handed_out_by_torch_at_the_cost_of_four_passes(engine, passes):
+    rates = Rates(peak=1e11, bandwidth=1e10, threads=THREADS)
+    kept, again = (
+        terms(settled(engine=engine, n_layer=5, activation_checkpointing=on), rates)["dispatch"]
+        for on in (False, True)
+    )
+    assert again - kept == pytest.approx(1e-6 * 5 * passes)
 
 
 def test_llama_s_norms_are_operators_one_by_one():
