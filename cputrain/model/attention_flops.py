@@ -39,12 +39,16 @@ def has_fused_kernel(experiment: Experiment) -> bool:
     return runtime.attention_backend == "sdpa" and on_paper.of(experiment).fuses_attention
 
 
+def query_block(length: int) -> int:
+    """Queries that torch's fused CPU kernel takes at a time, of `length`."""
+    return 256 if length >= 768 else 64 if length >= 192 else 32
+
+
 def _causal(length: int) -> int:
     """Pairs of the fused causal kernel: a block of queries goes over whole blocks of keys."""
-    query_block = 256 if length >= 768 else 64 if length >= 192 else 32
-    total = 0
-    for start in range(0, length, query_block):
-        end = min(start + query_block, length)
+    step, total = query_block(length), 0
+    for start in range(0, length, step):
+        end = min(start + step, length)
         total += (end - start) * min(math.ceil(end / KEY_BLOCK) * KEY_BLOCK, length)
     return total
 

@@ -18,11 +18,18 @@ from cputrain.model.shapes import trained, weight_shapes
 LARGE = 32 << 20
 """Bytes from which an array has a mapping of its own."""
 PAGE = 4096
-LOGITS, HIDDEN = 4, 4
+LOGITS, HIDDEN = 4, 2
 """Arrays of that size in a training step: logits, their logarithms, both gradients; of each block
-fc's output, what is activated, both gradients. As many pages were counted."""
+fc's output and what is activated, whose gradients mostly find room in the heap (6 counts on a Xeon:
+1.5 to 3.8 arrays, 2 in the middle)."""
+TABLES = 3
+"""Arrays of a tied token table: the gradients of head and embedding, and their sum. 7.1 arrays of
+51 MB faulted in a step with 4 of the logits; 3.2 of 82 MB where the logits were small."""
+SMALL = 0.5
+"""Share of the smaller gradients' bytes that faults: once they are freed, what lies at the heap's
+end goes back to the kernel (0.2 to 0.7 were counted in models of 3 to 117 million weights)."""
 FORWARD = 2
-"""Arrays of either in a forward pass alone."""
+"""Arrays of logits in a forward pass alone; of a block 1 is left."""
 SCORES = 9
 """Arrays of (query, key) pairs of a block in a step that keeps them, where a program allocates:
 900 MB faulted in a step of two blocks with 50 MB of pairs each."""
@@ -47,8 +54,11 @@ def _bytes(experiment: Experiment) -> int:
         case "arrays":
             weights = trained(experiment) if training.objective != "forward" else ()
             shapes = weight_shapes(experiment)
-            gradients = sum(_if_large(4 * math.prod(shapes[name])) for name in weights)
-            return gradients + training.grad_accum * _of_micro_batch(experiment)
+            sizes = (4 * math.prod(shapes[name]) for name in weights)
+            gradients = sum(_if_large(size) or round(SMALL * size) for size in sizes)
+            table = _if_large(4 * math.prod(shapes["wte"])) if "wte" in weights else 0
+            more = (TABLES - 1) * table if experiment.model.tied else 0
+            return gradients + training.grad_accum * (more + _of_micro_batch(experiment))
         case "programs":
             return training.grad_accum * _of_program(experiment)
     return 0
@@ -60,7 +70,7 @@ def _of_micro_batch(experiment: Experiment) -> int:
     forward = training.objective == "forward"
     heads = 2 if training.objective == "masked_node" else 1
     logits = heads * (FORWARD if forward else LOGITS) * _if_large(4 * tokens * model.vocab_size)
-    hidden = (FORWARD if forward else HIDDEN) * _if_large(4 * tokens * model.hidden)
+    hidden = (1 if forward else HIDDEN) * _if_large(4 * tokens * model.hidden)
     return logits + model.n_layer * hidden
 
 
@@ -69,8 +79,9 @@ def _of_program(experiment: Experiment) -> int:
     model, training = experiment.model, experiment.training
     tokens = training.batch_size * training.seq_len
     share = FORWARD / LOGITS if training.objective == "forward" else 1
-    pairs = 4 * training.batch_size * model.n_head * training.seq_len**2
-    arrays = [(SCORES * model.n_layer, pairs), (HIDDEN * model.n_layer, 4 * tokens * model.hidden)]
+    window = model.window or training.seq_len
+    pairs = 4 * training.batch_size * model.n_head * training.seq_len * window
+    arrays = [(SCORES * model.n_layer, pairs), (4 * model.n_layer, 4 * tokens * model.hidden)]
     arrays.append((LOGITS, 4 * tokens * model.vocab_size))
     gradients = weight_shapes(experiment) if training.objective != "forward" else {}
     sizes = [4 * math.prod(shape) for shape in gradients.values()]

@@ -25,6 +25,7 @@ class OnPaper:
         turns_factors: whether bf16 factors that are turned before a product become fp32.
         adds_in_products: whether a layer's product adds to the residual stream by itself.
         has_buffers: whether masks and tables of positions are kept as arrays.
+        again_passes: what handing out the work of a block that is computed again takes, in passes.
         allocates: what it asks the allocator for in every step: each array by itself, the memory
             of a whole program at once, or nothing.
     """
@@ -37,6 +38,7 @@ class OnPaper:
     turns_factors: ClassVar[bool] = False
     adds_in_products: ClassVar[bool] = False
     has_buffers: ClassVar[bool] = True
+    again_passes: ClassVar[int] = 1
     allocates: ClassVar[Literal["arrays", "programs", "nothing"]] = "arrays"
 
     def pairs(self, length: int) -> int | None:

@@ -94,6 +94,10 @@ def _doubts(known: Prediction) -> list[str]:
         doubts.append(
             f"outside the calibrated range: {'; '.join(known.outside)}; the intervals are wider"
         )
+    if known.doubts:
+        doubts.append(
+            f"not predicted well from other cells: {'; '.join(known.doubts)}; the interval is wider"
+        )
     if known.half is None:
         doubts.append("no interval: too few cells were measured to tell how far off this is")
     elif known.span(1) is None:
@@ -166,7 +170,9 @@ def _cells(row: GridRow) -> tuple[str, ...]:
         words.number(run.tokens_per_step / known.seconds),
         words.number(known.seconds * run.steps / HOUR),
         between,
-        f"outside: {', '.join(word.split(' (')[0] for word in known.outside)}"
-        if known.outside
-        else "",
+        "; ".join(
+            f"{said}: {', '.join(word.split(' (')[0] for word in its)}"
+            for said, its in (("outside", known.outside), ("doubtful", known.doubts))
+            if its
+        ),
     )

@@ -18,7 +18,7 @@ def machine(monkeypatch):
 
     made = made_costs.costs(noise=0.02)
     drift = [DriftAt(60.0, 0.9, 1.1)]
-    return type(made)(made.peak, made.bandwidth, made.engines, drift)
+    return type(made)(made.peak, made.bandwidth, made.threads, made.engines, drift)
 
 
 def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
@@ -33,6 +33,19 @@ def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
     assert "memory at the peak: not known" in text
     assert "learned from 23 cells; with whole levels left out it was off by" in text
     assert "and such intervals held" in text
+
+
+def test_what_other_cells_predict_badly_is_said(machine):
+    its = machine.engines["torch"]
+    its.time.doubtful["activation_checkpointing True"] = -0.2
+    experiment = Experiment().but(activation_checkpointing=True)
+    known = predict(settled(activation_checkpointing=True), machine)
+    run = prediction.Run(1, 256)
+    text = "\n".join(prediction.lines(experiment, known, run, its, asked=False))
+    assert "activation_checkpointing True (its cells are predicted 18 % too short)" in text
+    row = prediction.GridRow(("4",), 3.3, known, run)
+    assert "doubtful: activation_checkpointing True" in prediction.table(("n_layer",), [row])[1]
+    assert predict(settled(), machine).doubts == []
 
 
 def test_a_grid_says_why_a_row_has_no_number(machine):

@@ -60,12 +60,15 @@ class Learned(msgspec.Struct, frozen=True):
         half: of the interval, of the natural logarithm; None where the cells are too few.
         errors: over the cells.
         compared: every cell.
+        doubtful: values of fields of kind that are predicted beyond the interval where they are
+            left out, as "field value": the logarithm of predicted over measured, in the median.
     """
 
     coefficients: dict[str, float]
     half: float | None
     errors: Errors
     compared: list[Compared]
+    doubtful: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class EngineCosts(msgspec.Struct, frozen=True):
@@ -101,12 +104,13 @@ class Costs(msgspec.Struct, frozen=True):
     """What is known of a machine.
 
     Attributes:
-        peak: FLOP/s in fp32; bandwidth: bytes/s; of all threads.
+        peak: FLOP/s in fp32; bandwidth: bytes/s; threads: that the peak is of.
         engines: by name.
         drift: of whiles that get longer; empty where the records tell none.
     """
 
     peak: float
     bandwidth: float
+    threads: int
     engines: dict[str, EngineCosts]
     drift: list[DriftAt]

@@ -8,6 +8,7 @@ out as a whole, coefficients are learned from the rest, and its rows are predict
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,7 @@ def by_level(
     rows: Rows,
     levels: Mapping[str, Mapping[str, Sequence[bool]]],
     learn: Learn,
+    asked: Rows | None = None,
 ) -> list[LeftOut]:
     """Errors of all rows whose level was left out.
 
@@ -50,14 +52,17 @@ def by_level(
         rows: all that coefficients are learned from.
         levels: by field and level, which rows have it.
         learn: coefficients of some rows.
+        asked: the same rows as they are predicted, where what is learned from has more than is
+            known before a run; None is as they are learned from.
     """
+    asked = rows if asked is None else asked
     found = []
     for field, its in levels.items():
         for level, has in its.items():
             out = np.asarray(has, dtype=bool)
             if not out.any() or (~out).sum() < FEWEST:
                 continue
-            errors = rows.only(out).errors(learn(rows.only(~out)))
+            errors = asked.only(out).errors(learn(rows.only(~out)))
             places = np.flatnonzero(out)
             found += [
                 LeftOut(int(row), field, level, float(error))
@@ -75,6 +80,22 @@ def half_width(errors: Sequence[float]) -> float | None:
     n = len(errors)
     place = math.ceil(LEVEL * (n + 1))
     return None if n < FEWEST or place > n else sorted(abs(e) for e in errors)[place - 1]
+
+
+def beyond(
+    left_out: Sequence[LeftOut], fields: Sequence[str], half: float | None
+) -> dict[str, float]:
+    """Median error of each level of these fields that lies beyond the interval: "field level".
+
+    Args:
+        half: of the interval; None has none.
+    """
+    groups: dict[str, list[float]] = {}
+    for each in left_out:
+        if each.field in fields:
+            groups.setdefault(f"{each.field} {each.level}", []).append(each.error)
+    middle = {level: statistics.median(its) for level, its in groups.items()}
+    return {} if half is None else {k: error for k, error in middle.items() if abs(error) > half}
 
 
 def coverage(left_out: Sequence[LeftOut]) -> float | None:

@@ -14,6 +14,7 @@ from cputrain.analysis.ends import CellRow
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.model.flops import flops_per_step
+from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.results.rows import CellResult
 
@@ -33,6 +34,8 @@ class Observation:
         name: suite/cell.
         experiment, reference: settled.
         log_ratio: natural logarithm; sd: its standard deviation.
+        pages, reference_pages: that faulted in a step of either, as the kernel counted them in
+            the blocks that were paired; None where it did not.
         fits: whether coefficients may be learned from it; a published run never is.
     """
 
@@ -41,6 +44,8 @@ class Observation:
     reference: Experiment
     log_ratio: float
     sd: float
+    pages: float | None = None
+    reference_pages: float | None = None
     fits: bool = True
 
 
@@ -82,8 +87,28 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
             continue
         ends = row["effect_low"], row["effect_high"]
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
-        found.append(Observation(cell.name, own, reference, math.log(effect), sd))
+        pages = _pages(cell.workers)
+        found.append(Observation(cell.name, own, reference, math.log(effect), sd, *pages))
     return found
+
+
+def _pages(workers: Sequence[WorkerRecord]) -> tuple[float | None, float | None]:
+    """Pages that faulted in a step of the cell and of its reference: medians over their pairs."""
+    pairs = [
+        (worker.samples[pair.sample], pair.reference) for worker in workers for pair in worker.pairs
+    ]
+    own, reference = ([_faults(pair[side]) for pair in pairs] for side in (0, 1))
+    return _median(own), _median(reference)
+
+
+def _faults(sample: Sample) -> float | None:
+    counted = sample.noise.minor_faults if sample.noise else None
+    return None if counted is None else counted / len(sample.step_s)
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def held(cells: Sequence[CellRow]) -> list[Held]:

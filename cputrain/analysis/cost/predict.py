@@ -30,6 +30,7 @@ class Prediction:
         by_term: seconds of each term.
         memory_bytes: at the peak; memory_span: 90 %; None where not known.
         outside: what lies beyond the calibrated range, in words.
+        doubts: what was measured, and is not predicted well where it is left out, in words.
         half: of the ratio's interval, of the natural logarithm; drift: as in `Costs`.
     """
 
@@ -42,6 +43,7 @@ class Prediction:
     memory_bytes: float | None
     memory_span: Span | None
     outside: list[str]
+    doubts: list[str]
     half: float | None
     drift: Sequence[DriftAt]
 
@@ -78,12 +80,14 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
         raise UsageError(
             f"{field}: no cost of that is calibrated; python3 bench.py project measures it"
         )
-    rates = Rates(costs.peak, costs.bandwidth)
+    rates = Rates(costs.peak, costs.bandwidth, costs.threads)
     by_term = _seconds(experiment, its, rates)
     of_reference = math.fsum(_seconds(scope.plain(experiment.runtime.engine), its, rates).values())
     beyond, at_peak = scope.outside(experiment, its.range), least_s(experiment, rates)
     ratio = max(math.fsum(by_term.values()) / of_reference, at_peak / its.reference_s)
+    doubts = scope.doubts(experiment, its.time.doubtful)
     half = None if its.time.half is None else its.time.half + BEYOND * beyond.doublings
+    half = None if half is None else half + sum(abs(error) for error in doubts.values())
     held, span = _memory(experiment, its, beyond.doublings)
     return Prediction(
         ratio=ratio,
@@ -95,9 +99,15 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
         memory_bytes=held,
         memory_span=span,
         outside=beyond.words,
+        doubts=[_doubt(value, error) for value, error in doubts.items()],
         half=half,
         drift=costs.drift,
     )
+
+
+def _doubt(value: str, error: float) -> str:
+    share = 100 * abs(math.expm1(error))
+    return f"{value} (its cells are predicted {share:.0f} % too {'long' if error > 0 else 'short'})"
 
 
 def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:

@@ -126,6 +126,12 @@ def outside(experiment: Experiment, known: Range) -> Outside:
     return Outside(words, doublings)
 
 
+def doubts(experiment: Experiment, doubtful: Mapping[str, float]) -> dict[str, float]:
+    """Those of the doubtful values (`costs.Learned`) that a description has."""
+    own = [f"{name} {_level(name, experiment)}" for name in KINDS]
+    return {value: doubtful[value] for value in own if value in doubtful}
+
+
 def levels(experiments: Iterable[Experiment], engine: str) -> Mapping[str, dict[str, list[bool]]]:
     """By field and level, which experiments have it; levels of the default are left out."""
     every, usual = list(experiments), plain(engine)

@@ -53,6 +53,7 @@ class TorchSpec(Spec):
     framework_bytes = 360_000_000
     compiler_bytes = {"aot_eager": 80_000_000, "inductor": 130_000_000}
     fuses_attention = True
+    again_passes = 4  # 0.82 ms a block, where a forward pass of it took 0.21 ms: saved-tensor hooks
     forks = True
     knobs = together_with(
         TorchOmpRuntime(), TorchThreads(), TorchMatmul(), InductorCompiler(), TorchInstructions()

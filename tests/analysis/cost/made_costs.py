@@ -12,12 +12,14 @@ from cputrain.analysis.cost.observed import Observation
 from cputrain.analysis.cost.scope import plain, ranges
 from cputrain.analysis.cost.terms import Rates, terms
 
-RATES = Rates(peak=150e9, bandwidth=30e9)
+RATES = Rates(peak=150e9, bandwidth=30e9, threads=2)
 TRUE = {
     "products": 1.7,
     "narrow": 0.5,
+    "far": 0.4,
     "attention": 3.0,
     "softmax": 1.5,
+    "blocks": 1.4,
     "elementwise": 0.8,
     "logits": 5.0,
     "weights": 2.5,
@@ -65,7 +67,7 @@ def costs(noise=0.02):
     cells = design()
     reference_s = seconds(plain("torch"))
     engine = EngineCosts(learned(cells, noise), None, reference_s, ranges([*cells, plain("torch")]))
-    return Costs(RATES.peak, RATES.bandwidth, {"torch": engine}, [])
+    return Costs(RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [])
 
 
 def never_seen():

@@ -40,6 +40,24 @@ def test_a_level_is_not_left_out_where_too_little_is_left():
     assert errors.by_level(every, {"kind": {"most": most}}, learn) == []
 
 
+def test_errors_are_of_rows_as_they_are_asked_for():
+    """What is learned from may know more of a row than a prediction does."""
+    every = rows()
+    asked = Rows(every.terms * 2, None, every.logs, every.sds)
+    level = {"kind": {"own": [i < 2 for i in range(16)]}}
+    (known, _), (wanted, _) = (
+        errors.by_level(every, level, learn, other) for other in (None, asked)
+    )
+    assert wanted.error == pytest.approx(known.error + np.log(2))
+
+
+def test_levels_beyond_the_interval_are_named_by_their_median():
+    found = [LeftOut(i, "kind", "own", error) for i, error in enumerate((-0.1, -0.3, -0.4))]
+    found += [LeftOut(3, "kind", "calm", 0.1), LeftOut(4, "size", "2", 0.9)]
+    assert errors.beyond(found, ("kind",), 0.2) == {"kind own": -0.3}
+    assert errors.beyond(found, ("kind",), None) == {}
+
+
 def test_the_half_width_is_the_error_that_nine_of_ten_do_not_exceed():
     assert errors.half_width([0.01 * i for i in range(1, 20)]) == pytest.approx(0.18)
     assert errors.half_width([0.1, -0.2]) is None

@@ -41,7 +41,7 @@ def test_no_step_is_faster_than_its_products_at_the_measured_peak(machine):
         found = predict(experiment, machine)
         assert found.seconds >= least_s(experiment, RATES)
         drifted = type(machine)(
-            RATES.peak, RATES.bandwidth, machine.engines, [DriftAt(60.0, 0.01, 1.2)]
+            RATES.peak, RATES.bandwidth, RATES.threads, machine.engines, [DriftAt(60.0, 0.01, 1.2)]
         )
         low, high = predict(experiment, drifted).span(1)
         assert least_s(experiment, RATES) <= low < high
@@ -49,7 +49,9 @@ def test_no_step_is_faster_than_its_products_at_the_measured_peak(machine):
 
 def test_seconds_are_as_uncertain_as_ratio_and_drift_together(machine):
     drift = [DriftAt(60.0, 1 / 1.1, 1.1), DriftAt(3600.0, 1 / 1.5, 1.5)]
-    known = predict(settled(), type(machine)(RATES.peak, RATES.bandwidth, machine.engines, drift))
+    known = predict(
+        settled(), type(machine)(RATES.peak, RATES.bandwidth, RATES.threads, machine.engines, drift)
+    )
     for steps, factor in ((1, 1.1), (round(3600 / known.seconds), 1.5)):
         _, high = known.span(steps)
         half = math.hypot(known.half, math.log(factor))

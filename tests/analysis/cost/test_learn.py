@@ -1,7 +1,9 @@
 """What is learned of a made machine whose costs are known."""
 
+import dataclasses
 import math
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from made_costs import RATES, TRUE, design, learned, never_seen, observations, seconds
@@ -10,6 +12,7 @@ from cputrain.analysis.cost import learn, predict
 from cputrain.analysis.cost.costs import Costs, EngineCosts
 from cputrain.analysis.cost.scope import plain, ranges
 from cputrain.analysis.cost.terms import TERMS
+from cputrain.model import fresh
 
 pytestmark = pytest.mark.tools
 
@@ -30,7 +33,7 @@ def test_shapes_that_were_never_seen_are_predicted(exact):
     cells = design()
     reference_s = seconds(plain("torch"))
     engine = EngineCosts(exact, None, reference_s, ranges(cells))
-    machine = Costs(RATES.peak, RATES.bandwidth, {"torch": engine}, [])
+    machine = Costs(RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [])
     for experiment in never_seen():
         found = predict.predict(experiment, machine).seconds
         assert found == pytest.approx(seconds(experiment), rel=0.03)
@@ -59,3 +62,33 @@ def test_a_cell_that_something_held_up_pulls_little(exact):
     )
     found = learn.of_time(cells, seconds(plain("torch")), RATES, "torch")
     assert found.errors.median < 0.03
+
+
+def test_a_reference_that_faulted_more_than_usual_does_not_bend_the_coefficients(exact):
+    """Half of the references fault 20 000 pages a step, which is half of their time."""
+    slow = TRUE["pages"] * 1e-6 * 20_000 / seconds(plain("torch"))
+    cells, blind = [], []
+    for i, one in enumerate(observations(design())):
+        extra = i % 2
+        log_ratio = one.log_ratio - extra * math.log1p(slow)
+        pages = fresh.pages(one.experiment), fresh.pages(one.reference) + extra * 20_000
+        cells.append(dataclasses.replace(one, log_ratio=log_ratio, pages=pages[0],
+                                         reference_pages=pages[1]))  # fmt: skip
+        blind.append(dataclasses.replace(one, log_ratio=log_ratio))
+    counted, uncounted = (
+        learn.of_time(its, seconds(plain("torch")), RATES, "torch") for its in (cells, blind)
+    )
+    assert counted.errors.median < 0.01 < uncounted.errors.median
+    assert counted.coefficients["products"] == pytest.approx(
+        exact.coefficients["products"], rel=0.1
+    )
+
+
+def test_the_peak_is_that_of_all_threads_whatever_bandwidth_is_known():
+    """With the peak of one thread no step of two could be as fast as it was measured."""
+    facts = SimpleNamespace(
+        peaks={"fp32": {"1": 190e9, "2": 370e9}}, bandwidth={"1": 16e9}, name="made"
+    )
+    found = learn.learn([], facts)
+    assert (found.peak, found.threads, found.bandwidth) == (370e9, 2, 16e9)
+    assert learn.learn([], SimpleNamespace(peaks={}, bandwidth={"1": 16e9})) is None

@@ -10,9 +10,14 @@ from cputrain.analysis.cost.observed import ratios
 pytestmark = pytest.mark.tools
 
 
-def cell(name, baseline, **fields):
+def sample(faults, steps=2):
+    return SimpleNamespace(noise=SimpleNamespace(minor_faults=faults), step_s=[0.1] * steps)
+
+
+def cell(name, baseline, samples=(), references=(), **fields):
     suite = name.split("/")[0]
-    worker = SimpleNamespace(experiment=settled(**fields).to_json())
+    pairs = [SimpleNamespace(sample=i, reference=one) for i, one in enumerate(references)]
+    worker = SimpleNamespace(experiment=settled(**fields).to_json(), samples=samples, pairs=pairs)
     key = SimpleNamespace(baseline=baseline)
     made = SimpleNamespace(
         name=name, suite=suite, key=key, ok=True, workers=(worker,), same_as=None
@@ -38,3 +43,12 @@ def test_a_cell_that_reads_other_data_alone_tells_no_cost():
         cell("SeqLen/128", "1000", seq_len=128),
     ]
     assert [ratio.name for ratio in ratios(cells, {})] == []
+
+
+def test_pages_are_those_of_a_step_in_the_blocks_that_were_paired():
+    own, beside = [sample(20), sample(60), sample(None)], [sample(8), sample(4, steps=1), sample(0)]
+    cells = [cell("Depth/4", "4"), cell("Depth/8", "4", own, beside, n_layer=8)]
+    (ratio,) = ratios(cells, {})
+    assert (ratio.pages, ratio.reference_pages) == (20, 4)
+    (unknown,) = ratios([cells[0], cell("Depth/2", "4", n_layer=2)], {})
+    assert (unknown.pages, unknown.reference_pages) == (None, None)
