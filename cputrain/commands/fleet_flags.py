@@ -23,7 +23,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True)
+    fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True, help="how many")
     fleet.add_argument("--partition", metavar="P", help="of Slurm (default: its own)")
     fleet.add_argument(
         "--time",

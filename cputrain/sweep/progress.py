@@ -71,7 +71,7 @@ class Progress:
         )
         if skipped := len(cells) - len(here):
             cells_skipped = f"{counted(skipped, 'cell')} {'is' if skipped == 1 else 'are'} skipped"
-            self.say(f"{cells_skipped} here; `bench.py list` says which and why")
+            self.say(f"{cells_skipped} here; python3 bench.py list says which and why")
         self._begin(todo, suites_s)
 
     def again(self, number: int, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
@@ -183,9 +183,8 @@ class Progress:
                 f"left out for lack of time: {', '.join(left_out)}; the next run takes them up"
             )
         took_s = time.monotonic() - self._started
-        self.say(
-            f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
-        )
+        share = 100 * self._training_s / took_s
+        self.say(f"{minutes(took_s)} in all, {share:.0f} % of it in training steps")
         if screen is not None:
             self.say(f"report: result/{machine}/report.html")
         self.say(f"tables: {summary.where}, and one CSV for each suite")
