@@ -15,7 +15,7 @@ from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record.answers import Failed
 from cputrain.record.train import Stretch, TrainRecord
-from cputrain.report import described, together, train_end, trained_page
+from cputrain.report import asked_again, described, together, train_end, trained_page
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -157,9 +157,10 @@ class Train:
         following.write()
         assert record.ended is not None
         say(report.ended(record, record.ended))
-        mixed, processes = together.mixed(record), self.asked.experiment.system.processes
+        mixed = together.mixed(record)
+        project = asked_again.project(self.asked.experiment, record.plan.steps)
         if mixed or known is not None or record.plan.start is None:  # project knows no fine-tuning
-            say(mixed or report.beside(known, processes))
+            say(mixed or report.beside(known, project))
         for line in train_end.lines(record):
             say(line)
         following.record = continuing.at_end(record, self.folder, self.session, say)
