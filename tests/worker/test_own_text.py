@@ -1,6 +1,8 @@
 """Somebody's own files as training data: what is read, held back and refused."""
 
+import fcntl
 import json
+import os
 
 import numpy as np
 import pytest
@@ -117,3 +119,31 @@ def test_one_document_is_too_few(tmp_path):
     plan = TrainingPlan(steps=10, files=[str(path)])
     with pytest.raises(DataError, match="two are needed"):
         sources.opened(experiment, plan, tmp_path / "data", offline=True)
+
+
+def kept(tmp_path):
+    text = tmp_path / "book.txt"
+    if not text.exists():  # another time of writing is another file
+        text.write_text("\n\n".join(f"document {number}" for number in range(40)))
+    return on_disk.kept([str(text)], 257, 0.05, 0, tmp_path / "data")
+
+
+def test_tokens_that_are_being_made_stay_and_those_of_a_killed_process_go(tmp_path):
+    making, killed = tmp_path / "data" / ".own-1", tmp_path / "data" / ".own-2"
+    for folder in (making, killed):
+        folder.mkdir(parents=True)
+        (folder / on_disk.TRAIN).write_text("")
+    handle = os.open(making, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    kept(tmp_path)
+    os.close(handle)
+    assert (making / on_disk.TRAIN).exists() and not killed.exists()
+
+
+@pytest.mark.parametrize("name", [on_disk.TRAIN, on_disk.REST, on_disk.FACTS])
+def test_tokens_of_which_a_file_is_gone_are_made_again(tmp_path, name):
+    before, _, facts = kept(tmp_path)
+    (folder,) = (tmp_path / "data").glob("own-*")
+    (folder / name).unlink()
+    after, _, again = kept(tmp_path)
+    assert len(after.ids) == len(before.ids) > 0 and again == facts

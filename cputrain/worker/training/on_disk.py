@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import itertools
 import json
@@ -87,7 +88,8 @@ def kept(
         what = [about, vocab_size, share, seed]
         what += [] if given is None else [tokenizer_file.digest(given.file())]
         folder = root / f"own-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]}"
-        if not (folder / FACTS).exists():
+        if not all((folder / name).exists() for name in (TRAIN, REST, FACTS)):
+            shutil.rmtree(folder, ignore_errors=True)  # of files that somebody has taken some from
             _make(files, vocab_size, share, seed, folder, given)
         facts = json.loads((folder / FACTS).read_bytes())
         if not (folder / tokenizer_file.FILE).exists():  # an earlier version made the tokens
@@ -125,9 +127,12 @@ def _make(
 ) -> None:
     """Write the tokens into a folder aside, which then takes its place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(".own-*"):  # of a process that was killed
-        shutil.rmtree(left, ignore_errors=True)
+    for left in folder.parent.glob(".own-*"):
+        if (handle := _held(left)) is not None:  # of a process that was killed: nobody holds it
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(handle)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    handle = _held(aside)
     try:
         encoder = given or own_tokenizer.tokenizer(files, vocab_size, folder.parent)
         is_bytes = encoder.file() == tokenizer_file.of_bytes()
@@ -164,6 +169,19 @@ def _make(
         aside.rename(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
+        if handle is not None:
+            os.close(handle)
+
+
+def _held(folder: Path) -> int | None:
+    """The folder, opened and locked until it is closed; None where another process has it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 class _Writer:
