@@ -84,7 +84,10 @@ def _machines(names: list[str]) -> list[Machine]:
             known = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(there)}"
             raise UsageError(f"no records of a machine {name!r}; {known}")
     if len(wanted) < 2:
-        raise UsageError(f"compare needs two machines, or one beside the example's: {_all(there)}")
+        raise UsageError(
+            f"compare needs two machines, known here: {_all(there)}; "
+            "python3 bench.py merge FILE takes in another one"
+        )
     made = []
     for name in wanted:
         machine, problems = machines.read(there[name], name)

@@ -54,7 +54,11 @@ def cost(
     else:
         joules, source = (known.energy_j or 0.0) * known.left, "by the CPU's own counter"
     text = f"energy: {words.number(joules / KWH)} kWh {source}"
-    return text if price is None else f"{text}, {words.number(joules / KWH * price)} at {price:g}"
+    return (
+        text
+        if price is None
+        else (f"{text}, which cost {words.number(joules / KWH * price)} at {price:g} each")
+    )
 
 
 def _measured(known: Projection, tokens_per_step: int) -> str:

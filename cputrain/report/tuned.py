@@ -111,6 +111,11 @@ def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
 
 
 def _verdict(record: TuningRecord, gain: Gain | None) -> str:
+    if record.tuned is None and record.not_tried and not any(map(_has_raced, record.races)):
+        return (
+            f"no change was tried: {words.duration(record.budget_s)} are too short for a race and "
+            "a test; a longer --budget gives them time: nothing is recommended"
+        )
     if record.tuned is None:
         return "no change was surely faster in its race, or looked so: nothing is recommended"
     if gain is None:
@@ -126,6 +131,10 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
     word = {"same": "the same within 3 %", "slower": "slower"}.get(gain.verdict.word, "not told")
     why = "; ".join(filter(None, (word, effect.reason)))
     return f"not confirmed, so nothing is recommended: {said} {how}: {why}"
+
+
+def _has_raced(ran: Race) -> bool:
+    return any(raced.log_ratios for raced in ran.candidates)
 
 
 def _faster(gain: Gain) -> str:

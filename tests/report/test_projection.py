@@ -77,7 +77,7 @@ def test_energy_is_the_counter_s_or_what_was_given_and_never_a_guess(record):
     assert report.cost(known, None, None, "no RAPL here") is None
     assert "not known (no RAPL here)" in report.cost(known, None, 0.3, "no RAPL here")
     assert report.cost(known, 100.0, 0.3, "") == (
-        "energy: 0.00813 kWh at the 100 W that you gave, 0.00244 at 0.3"
+        "energy: 0.00813 kWh at the 100 W that you gave, which cost 0.00244 at 0.3 each"
     )
 
 

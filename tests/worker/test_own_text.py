@@ -10,6 +10,7 @@ from settled import settled
 
 from cputrain.data.corpus import DataError
 from cputrain.record.plan import TrainingPlan
+from cputrain.worker import answering
 from cputrain.worker.training import on_disk, rows, sources
 
 TEXTS = [f"Document {n}: \u00e4\u00f6\u00fc and so on." for n in range(57)]
@@ -117,7 +118,7 @@ def test_one_document_is_too_few(tmp_path):
     path.write_text("alone")
     experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
     plan = TrainingPlan(steps=10, files=[str(path)])
-    with pytest.raises(DataError, match="two are needed"):
+    with pytest.raises(DataError, match="fewer than two documents"):
         sources.opened(experiment, plan, tmp_path / "data", offline=True)
 
 
@@ -147,3 +148,9 @@ def test_tokens_of_which_a_file_is_gone_are_made_again(tmp_path, name):
     (folder / name).unlink()
     after, _, again = kept(tmp_path)
     assert len(after.ids) == len(before.ids) > 0 and again == facts
+
+
+def test_what_is_wrong_with_a_file_is_said_without_the_name_of_a_class():
+    line = "book.txt: line 1: not UTF-8"
+    assert answering.failure(DataError(line)).reason == line
+    assert answering.failure(ValueError(line)).reason == f"ValueError: {line}"

@@ -147,7 +147,8 @@ class Train:
             os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
-            raise RunError(f"{following.failure.reason}; {self.stopped()}")
+            left = "nothing was saved" if following.saved is None else self.stopped()
+            raise RunError(f"{following.failure.reason}; {left}")
 
     def end(self) -> None:
         """Say how it ended, and what had been projected."""

@@ -153,7 +153,8 @@ def _make(
                 writer.flush()
         if not all(counts):
             raise DataError(
-                f"{', '.join(files)}: {sum(counts)} documents: two are needed, one for validation"
+                f"{', '.join(files)}: fewer than two documents, of which one is for validation: "
+                "empty lines separate them"
             )
         name = f"bpe-{vocab_size if given is None else given.vocab}"
         facts = {
