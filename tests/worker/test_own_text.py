@@ -11,7 +11,7 @@ from settled import settled
 from cputrain.data.corpus import DataError
 from cputrain.record.plan import TrainingPlan
 from cputrain.worker import answering
-from cputrain.worker.training import on_disk, rows, sources
+from cputrain.worker.training import making, on_disk, rows, sources
 
 TEXTS = [f"Document {n}: \u00e4\u00f6\u00fc and so on." for n in range(57)]
 PLAN = TrainingPlan(steps=10)
@@ -154,3 +154,24 @@ def test_what_is_wrong_with_a_file_is_said_without_the_name_of_a_class():
     line = "book.txt: line 1: not UTF-8"
     assert answering.failure(DataError(line)).reason == line
     assert answering.failure(ValueError(line)).reason == f"ValueError: {line}"
+
+
+def test_making_tokens_says_how_far_it_has_come(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"x" * 3_000_000)
+    seconds, said = iter([0.0, 1.0, 3.5, 3.5, 4.0, 14.0, 14.0]), []
+    counted = making.Making([str(tmp_path / "a.txt")], said.append, lambda: next(seconds))
+    for _ in range(4):
+        counted.add(500_000)
+    assert said == [
+        f"making tokens, once: of {size} MB of text so far; the files have 3 MB" for size in (1, 2)
+    ]
+
+
+def test_whoever_opens_the_data_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "FIRST_S", 0.0)
+    experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
+    plan, said = TrainingPlan(steps=10, files=[str(written(tmp_path, "txt"))]), []
+    sources.opened(experiment, plan, tmp_path / "data", offline=True, say=said.append)
+    assert said and said[0].startswith("making tokens, once")
+    sources.opened(experiment, plan, tmp_path / "data", offline=True, say=said.append)
+    assert len(said) == 1

@@ -22,6 +22,7 @@ from cputrain.data.corpus import DataError
 from cputrain.data.tokenizer_file import FromFile
 from cputrain.data.tokens import Tokens
 from cputrain.worker.training import own_tokenizer, rows
+from cputrain.worker.training.making import Making, Say, silent
 
 TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
 END_IDS = np.array([END])
@@ -64,6 +65,7 @@ def kept(
     seed: int,
     root: Path,
     given: FromFile | None = None,
+    say: Say = silent,
 ) -> tuple[Tokens, Tokens, dict[str, Any]]:
     """Tokens to train on, tokens to validate, and facts on both; made where they are not kept.
 
@@ -78,6 +80,7 @@ def kept(
         seed: draws them.
         root: the data folder.
         given: the tokenizer, in place of one that is made here.
+        say: is told how far the making has come.
 
     Raises:
         DataError: a file that cannot be read or used, or a folder that cannot be written.
@@ -90,7 +93,7 @@ def kept(
         folder = root / f"own-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]}"
         if not all((folder / name).exists() for name in (TRAIN, REST, FACTS)):
             shutil.rmtree(folder, ignore_errors=True)  # of files that somebody has taken some from
-            _make(files, vocab_size, share, seed, folder, given)
+            _make(files, vocab_size, share, seed, folder, given, say)
         facts = json.loads((folder / FACTS).read_bytes())
         if not (folder / tokenizer_file.FILE).exists():  # an earlier version made the tokens
             made = given or own_tokenizer.tokenizer(files, vocab_size, root)
@@ -124,6 +127,7 @@ def _make(
     seed: int,
     folder: Path,
     given: FromFile | None,
+    say: Say,
 ) -> None:
     """Write the tokens into a folder aside, which then takes its place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +140,7 @@ def _make(
     try:
         encoder = given or own_tokenizer.tokenizer(files, vocab_size, folder.parent)
         is_bytes = encoder.file() == tokenizer_file.of_bytes()
-        digest, counts = hashlib.sha256(), [0, 0]
+        digest, counts, making = hashlib.sha256(), [0, 0], Making(files, say)
         dtype = _dtype(vocab_size)
         with (aside / TRAIN).open("wb") as train, (aside / REST).open("wb") as rest:
             writers = _Writer(train, dtype), _Writer(rest, dtype)
@@ -145,6 +149,7 @@ def _make(
                 digest.update(b"%d:" % len(data))
                 digest.update(data)
                 counts[is_rest] += 1
+                making.add(len(data))
                 if is_bytes:  # as `tokens.Bytes`, five times as fast
                     writers[is_rest].add(np.frombuffer(data, np.uint8), END_IDS)
                 else:
