@@ -70,8 +70,13 @@ def opened(
         replace(whole, tokens=train),
         replace(whole, tokens=rest),
         " ".join(about),
-        f"{counts[0]} documents to train on, {counts[1]} to validate",
+        f"{_whole(counts[0])} documents to train on, {_whole(counts[1])} to validate",
     )
+
+
+def _whole(count: int) -> str:
+    """Every digit, thousands set apart: "2 046 300"."""
+    return f"{count:,}".replace(",", " ")
 
 
 def _given(plan: TrainingPlan, folder: Path | None) -> FromFile | None:
