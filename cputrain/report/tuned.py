@@ -81,9 +81,10 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
 
 def testing(labels: Sequence[str], is_likeliest: bool) -> str:
     """What is put to the test; `is_likeliest`: though no race has told it to be faster."""
-    why = "no change was surely faster in its race; the likeliest is put to the test\n"
-    what = f"test of {', '.join(labels)}: fresh workers beside fresh workers of the default"
-    return f"{why}{what}" if is_likeliest else what
+    what = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
+    if is_likeliest:
+        return f"no change was surely faster in its race; test of the likeliest, {what}"
+    return f"test of {what}"
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:

@@ -132,3 +132,9 @@ def test_where_no_race_fitted_the_budget_is_what_was_too_short():
     assert tuned.outcome(tried, None)[0].startswith("no change was tried: 36 s are too short")
     every = record(tuned=None, races=[race], not_tried=[])
     assert tuned.outcome(every, None)[0].startswith("no change was surely faster")
+
+
+def test_what_is_tested_is_one_line():
+    for is_likeliest in (False, True):
+        line = tuned.testing(["engine=native"], is_likeliest)
+        assert line.count("test of") == 1 and "\n" not in line

@@ -104,7 +104,8 @@ def resumed_step(asked: Asked, folder: Path, known: TrainRecord | None) -> int |
         raise UsageError(f"{error}; {then}") from error
     if asked.plan.steps <= step:
         raise UsageError(
-            f"--steps {asked.plan.steps}: step {step} is done already; more steps go on from there"
+            f"--steps {asked.plan.steps}: step {step} is done already; "
+            f"{again} --steps N with a larger N goes on from there"
         )
     if asked.plan.patience is not None and kept.waited >= asked.plan.patience:
         raise UsageError(
