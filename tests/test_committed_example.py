@@ -6,8 +6,9 @@ import re
 import polars as pl
 import pytest
 
+from cputrain.engines import specs
 from cputrain.paths import PROJECT
-from cputrain.report import example, readme
+from cputrain.report import drawn, example, readme
 from cputrain.report.example_files import LARGEST
 from cputrain.results import anonymous, packed, rows
 
@@ -92,3 +93,14 @@ def test_no_file_of_it_tells_who_ran_it_or_where(path):
 def test_asv_does_not_look_there():
     conf = (PROJECT / "asv.conf.json").read_text()
     assert '"results_dir": "result/asv"' in conf and "example" not in conf
+
+
+def test_lines_of_the_size_charts_are_engines(page):
+    names = {line.name for chart in drawn.sizes(page) for line in chart.lines}
+    assert {"torch"} <= names <= set(specs.NAMES), names
+
+
+def test_no_page_has_a_link_to_a_file_that_is_not_there():
+    for page in ROOT.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page}: {link}"

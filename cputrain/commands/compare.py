@@ -87,7 +87,10 @@ def _machines(names: list[str]) -> list[Machine]:
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(known)}"
             raise UsageError(f"no records of a machine {name!r}; {hint}")
     if len(wanted) < 2:
-        raise UsageError(f"compare needs two machines, or one beside the example's: {_all(known)}")
+        raise UsageError(
+            f"compare needs two machines, known here: {_all(known)}; "
+            "python3 bench.py merge FILE takes in another one"
+        )
     chosen = []
     for name in wanted:
         machine, problems = machines.read(known[name], name)

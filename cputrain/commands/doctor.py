@@ -123,13 +123,13 @@ def _watch(root: Path, seconds: float) -> Iterator[Finding]:
     if steal["steal_share"] is None:
         yield Finding("unknown", f"steal: {steal['steal_share_reason']}")
     elif steal["steal_share"] > 0.01:
-        what = f"steal: {steal['steal_share']:.0%} of the CPU time went to other guests"
+        what = f"steal: {steal['steal_share'] * 100:.0f} % of the CPU time went to other guests"
         yield Finding("warn", what, "measure at another hour, or on another host")
     else:
         yield Finding("ok", "steal: none to speak of")
     heavy = busy.heavy(before, busy.processes(root), seconds)
     for process in heavy:
-        what = f"process {process.pid} ({process.name}) uses {process.share:.0%} of a CPU"
+        what = f"process {process.pid} ({process.name}) uses {process.share * 100:.0f} % of a CPU"
         yield Finding("warn", what, "stop it")
     if not heavy:
         yield Finding("ok", "other processes: none uses the CPUs")

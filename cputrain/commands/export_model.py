@@ -23,6 +23,8 @@ def main(args: argparse.Namespace) -> int:
     trained = source.named(args.name, session.machine)
     model = trained.model
     out = (args.out or model.parent / "hf").absolute()
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: a file lies there, a folder is needed")
     python = asvenv.Asv("full", session.machine).python()
     if not python.exists():
         raise UsageError(f"{python}: not there yet; python3 bench.py train makes it")

@@ -40,8 +40,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: a model, a method or a run that cannot be.
     """
-    if args.at is not None and args.resume is None:
-        raise UsageError("--at: only with --resume")
+    train.check_names(args)
     known = train.known_run(args)
     plan = train.plan_of(args, known)
     if known is None:

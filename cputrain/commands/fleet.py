@@ -18,6 +18,8 @@ def main(args: argparse.Namespace) -> int:
     """Measure everywhere; 1 where a node did not."""
     if args.train is not None:
         return _train(args)
+    if args.out is not None:
+        raise UsageError("--out FILE is for the report of --train FILE; a sweep's results lie here")
     command = verb.sweep_command(list(_words(args)))
     return verb.run(verb.Fleet(args.nodes, args.partition, args.time, command))
 

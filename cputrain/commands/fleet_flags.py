@@ -19,7 +19,7 @@ def add(verbs: flags.Verbs) -> None:
     fleet = flags.verb(
         verbs, "fleet", "one sweep on each node of a Slurm cluster, all results here", DESCRIPTION
     )
-    fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True)
+    fleet.add_argument("--nodes", type=arguments.count, metavar="N", required=True, help="how many")
     fleet.add_argument("--partition", metavar="P", help="of Slurm (default: its own)")
     flags.minutes(fleet, "--time", 60.0, "for set-up and sweep of a node")
     flags.bench(fleet, "as run's")

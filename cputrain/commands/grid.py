@@ -8,7 +8,7 @@ from typing import Any
 
 from cputrain.errors import UsageError
 from cputrain.experiment import ExperimentError
-from cputrain.experiment.described import FIELDS, is_flag, value_of
+from cputrain.experiment.described import FIELDS, is_flag, meant, value_of
 
 MOST = 200
 """Combinations."""
@@ -32,7 +32,7 @@ def parse(text: str) -> Grid:
         if not all(several):
             raise UsageError(f"--grid: {word!r} is not a field with values, as n_layer=4,8,12 is")
         if name not in FIELDS:
-            raise UsageError(f"--grid: no field {name!r}; there are {', '.join(FIELDS)}")
+            raise UsageError(f"--grid: no field {name!r}; {meant(name, FIELDS)}")
         if name in grid:
             raise UsageError(f"--grid: {name} is there twice")
         grid[name] = list(dict.fromkeys(several))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from cputrain.commands import (
     arguments,
@@ -13,10 +14,12 @@ from cputrain.commands import (
     fleet_flags,
     machine_verbs,
     model_verbs,
+    refusing,
     run_flags,
     train_flags,
     tune_flags,
 )
+from cputrain.commands.refusing import Parser
 
 DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
@@ -35,13 +38,14 @@ Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by
 """
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> tuple[Parser, dict[str, Parser]]:
+    """The parser, and that of each verb by its name."""
+    parser = Parser(
         prog="bench.py",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    verbs: Any = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     run = run_flags.add(verbs)
     verbs.add_parser("list", help="suites, their values, and what this machine skips and why")
     verbs.add_parser("export", help="write the tables under result/ again")
@@ -97,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     test = verbs.add_parser("test", help="run the project's own tests")
     test.add_argument("--strict", action="store_true", help="do not run again what failed once")
     test.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
-    return parser
+    return parser, dict(verbs.choices)
 
 
 def _options(parser: argparse.ArgumentParser) -> str:
@@ -110,4 +114,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     words = list(argv)
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
         words.insert(0, "run")
-    return _parser().parse_args(words)
+    parser, verbs = _parser()
+    if words[0] not in verbs and not words[0].startswith("-"):
+        parser.error(refusing.unknown_verb(words[0], verbs))
+    args, left = parser.parse_known_args(words)
+    if left:
+        others = {name: each for name, each in verbs.items() if name != args.verb}
+        verbs[args.verb].error(refusing.unknown_words(left, verbs[args.verb], others))
+    return args

@@ -25,7 +25,7 @@ def add(verbs: flags.Verbs) -> argparse.ArgumentParser:
         metavar="N",
         help="fresh workers for a cell at most (default: as many as the time allows)",
     )
-    flags.budget(run, "19, quick 1.4")
+    flags.budget(run, "18, quick 1.4")
     flags.fresh(run, "a stopped run")
     flags.offline(run)
     run.add_argument(

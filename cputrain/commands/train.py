@@ -41,8 +41,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: a model or a run that cannot be.
     """
-    if args.at is not None and args.resume is None:
-        raise UsageError("--at: only with --resume")
+    check_names(args)
     known = known_run(args)
     experiment = experiment_of(args, known)
     plan = prompts.with_prompt(args, plan_of(args, known), experiment)
@@ -51,6 +50,16 @@ def main(args: argparse.Namespace) -> int:
     check_data(plan, experiment)
     run = PlannedRun(name, experiment, plan, args.resume is not None, args.at)
     return driver.drive(Train(run), without_models(args.offline))
+
+
+def check_names(args: argparse.Namespace) -> None:
+    """Raise UsageError where --at or --out says nothing, or two names of one run differ."""
+    if args.at is not None and args.resume is None:
+        raise UsageError("--at: only with --resume")
+    if args.resume and args.out:
+        raise UsageError(
+            f"--out {args.out}: not with --resume {args.resume}, which goes on in its own folder"
+        )
 
 
 def check_data(plan: TrainingPlan, experiment: Experiment) -> None:

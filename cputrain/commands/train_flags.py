@@ -69,6 +69,7 @@ def add_run(train: argparse.ArgumentParser) -> None:
         "--data",
         metavar="FILE",
         nargs="+",
+        action="extend",
         type=Path,
         default=[],
         help="train on these instead of the corpus: text, JSON lines or Parquet with a field text",

@@ -10,7 +10,7 @@ from cputrain.commands import model_flags
 from cputrain.commands.sessions import without_models
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF
-from cputrain.experiment.described import FIELDS
+from cputrain.experiment.described import FIELDS, meant
 from cputrain.sweep import driver
 from cputrain.sweep.tuning import knobs
 from cputrain.sweep.tuning.planned import PlannedTuning
@@ -57,8 +57,8 @@ def _kept(texts: list[str]) -> tuple[str, ...]:
     names = [name.replace("-", "_") for text in texts for name in text.split(",")]
     for name in names:
         if PART_OF.get(name) not in PARTS or name not in FIELDS:
-            known = ", ".join(n for n in FIELDS if PART_OF[n] in PARTS)
-            raise UsageError(f"--keep {name}: no such field; there are {known}")
+            known = [field for field in FIELDS if PART_OF[field] in PARTS]
+            raise UsageError(f"--keep {name}: no such field; {meant(name, known)}")
     return tuple(dict.fromkeys(names))
 
 

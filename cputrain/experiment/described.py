@@ -5,10 +5,11 @@ Standard library only.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -51,13 +52,13 @@ def described(
     fields = {**({} if file is None else of_file(file)), **(flags or {})}
     for name, value in fields.items():
         if name not in FIELDS:
-            refuse(name, value, f"no such field; there are {', '.join(FIELDS)}")
+            refuse(name, value, f"no such field; {meant(name, FIELDS)}")
     return (Experiment() if preset is None else _of_preset(preset)).but(**fields)
 
 
 def _of_preset(name: str) -> Experiment:
     if name not in PRESETS:
-        raise ExperimentError(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+        raise ExperimentError(f"no preset {name!r}; {meant(name, PRESETS)}")
     return PRESETS[name].experiment
 
 
@@ -76,10 +77,20 @@ def of_file(path: Path) -> dict[str, Any]:
             continue
         wrong = [field for field in value if PART_OF.get(field) != name]
         if name not in PARTS or wrong:
-            what = f"{name}.{wrong[0]}" if name in PARTS else f"[{name}]"
-            raise ExperimentError(f"{path}: {what}: no such field")
+            if name not in PARTS:
+                raise ExperimentError(f"{path}: [{name}]: no such part; {meant(name, PARTS)}")
+            its = PART_OF.get(wrong[0])
+            hint = meant(wrong[0], FIELDS) if its is None else f"it is of [{its}]"
+            raise ExperimentError(f"{path}: {name}.{wrong[0]}: no such field; {hint}")
         fields |= value
     return {name: None if value == NONE else value for name, value in fields.items()}
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Which of those that are known was perhaps meant; all of them where none is near."""
+    listed = list(known)
+    near = difflib.get_close_matches(name, listed, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(listed)}"
 
 
 def value_of(name: str, text: str) -> Any:

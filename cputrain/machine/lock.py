@@ -53,8 +53,8 @@ def hold(path: Path | None = None) -> Held:
             holder = _holder(os.fstat(handle).st_ino)
             os.close(handle)
             raise UsageError(
-                f"another sweep is running on this machine ({holder}); "
-                "two at once would measure each other: wait for it, or stop it"
+                f"bench.py is running on this machine already ({holder}); "
+                "two at once would slow each other down: wait for it, or stop it"
             ) from None
         if _is_still(path, handle):
             return Held(handle)

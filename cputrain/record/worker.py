@@ -124,11 +124,9 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
 
     def with_sample(self, sampled: Sampled | Watched) -> WorkerRecord:
         """With one more sample."""
-        return self.but(
-            **structs.asdict(sampled.peak),
-            **structs.asdict(sampled.so_far),
-            samples=[*self.samples, sampled.sample],
-        )
+        fields = structs.asdict(sampled.peak) | structs.asdict(sampled.so_far)
+        fields["reasons"] = self.reasons | sampled.peak.reasons  # it may have one for its reference
+        return self.but(**fields, samples=[*self.samples, sampled.sample])
 
     def with_proof(self, finished: Finished) -> WorkerRecord:
         """With what shows that the model trained. That it is "ok" is `run.cell`'s to say."""

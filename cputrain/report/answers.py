@@ -97,7 +97,7 @@ def _slower(tried: Sequence[Setting]) -> Statement | None:
         if entry is None or setting.row["verdict"] != "slower" or not setting.is_of_default:
             continue
         low = entry.low or 1.0
-        text = f"{_short(setting)} {words.effect(entry.effect, entry.low, entry.high)}"
+        text = f"{_short(setting)}: {words.effect(entry.effect, entry.low, entry.high)}"
         suite = setting.cell.suite
         if suite not in worst or low > worst[suite][0]:
             worst[suite] = low, text, setting.row

@@ -16,8 +16,6 @@ from cputrain.results import tables
 from cputrain.results.columns import Row
 
 PAGE, TABLE = "claims.md", "claims.csv"
-METHOD = "../../docs/claims.md"
-"""Seen from the page."""
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "id", "claim", "published", "verdict"), pl.String()),
     **dict.fromkeys(("quantity", "unit"), pl.String()),
@@ -48,7 +46,7 @@ def write(result: Path, machine: str, verdicts: Sequence[ClaimVerdict]) -> list[
 
 def text(machine: str, verdicts: Sequence[ClaimVerdict]) -> str:
     """The page as Markdown."""
-    said = {"more": more, "summary": summary(verdicts), "method": METHOD}
+    said = {"more": more, "summary": summary(verdicts)}
     return templates.markdown("claims.md.j2", {**said, "machine": machine, "verdicts": verdicts})
 
 

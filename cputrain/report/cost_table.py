@@ -11,7 +11,7 @@ from cputrain.report import words
 
 ERRORS_HEAD = (
     *("what", "engine", "cells", "median", "nine of ten within"),
-    *("left out: median", "nine of ten within", f"in their {LEVEL:.0%} interval"),
+    *("left out: median", "nine of ten within", f"in their {LEVEL * 100:.0f} % interval"),
 )
 
 

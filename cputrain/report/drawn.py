@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import by_engine
+from cputrain.analysis import by_engine, identical
 from cputrain.analysis.ends import measured
 from cputrain.report import charts, words
 from cputrain.report.charts import Line, Scale
@@ -42,7 +42,7 @@ def sizes(page: MachinePage) -> list[Chart]:
             entry = measured(cell, row)
             size = _number(cell)
             if entry is not None and size is not None:
-                name = by_engine.engine(cell) or suite.suite
+                name = by_engine.engine(cell) or identical.engine(cell) or suite.suite
                 lines.setdefault(name, []).append((size, entry.effect))
         points = [point for its in lines.values() for point in its]
         if len({size for size, _ in points}) < FEWEST:
@@ -50,7 +50,7 @@ def sizes(page: MachinePage) -> list[Chart]:
         x = charts.around([size for size, _ in points], LEFT, RIGHT)
         y = charts.around([effect for _, effect in points], BOTTOM, TOP)
         exponents = [
-            f"{line.engine or suite.suite}: k = {words.number(line.exponent, 2)}"
+            f"{line.engine or next(iter(lines))}: k = {words.number(line.exponent, 2)}"
             for line in (suite, *suite.others)
             if line.exponent is not None
         ]

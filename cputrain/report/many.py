@@ -36,7 +36,7 @@ def make(orders: Sequence[Order]) -> Iterator[Kept]:
     except BrokenProcessPool as error:
         raise RunError(
             "a process that makes pages was killed, perhaps for lack of memory: run "
-            "bench.py export again, which goes on where it stopped"
+            "python3 bench.py export again, which goes on where it stopped"
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -92,7 +92,8 @@ def lines(experiment: Parts, reference: Parts) -> list[str]:
     engine = experiment.get("runtime", {}).get("engine")
     is_usual = engine == Experiment().runtime.engine  # whose lines these are
     if "engine" in fields.get("runtime", {}):
-        return [f'engine="{engine}"']  # its other fields are what that engine does by itself
+        # Its other fields are what that engine does by itself.
+        return [f"python3 bench.py train --engine {engine} ..."]
     for part in ("training", *FREE_PARTS[:2]):
         for name, value in fields.get(part, {}).items():
             own = LINES.get(name, lambda _: None)(value) if is_usual else None

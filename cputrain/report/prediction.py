@@ -71,7 +71,7 @@ def _parts(known: Prediction) -> str:
     total = sum(known.by_term.values())
     shares = {name: s / total for name, s in known.by_term.items() if s / total >= SMALL}
     largest = sorted(shares.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {share:.0%}" for name, share in largest)
+    return ", ".join(f"{name} {share * 100:.0f} %" for name, share in largest)
 
 
 def _run(known: Prediction, run: Run) -> str:

@@ -54,7 +54,11 @@ def cost(
     else:
         joules, source = (known.energy_j or 0.0) * known.left, "by the CPU's own counter"
     text = f"energy: {words.number(joules / KWH)} kWh {source}"
-    return text if price is None else f"{text}, {words.number(joules / KWH * price)} at {price:g}"
+    return (
+        text
+        if price is None
+        else (f"{text}, which cost {words.number(joules / KWH * price)} at {price:g} each")
+    )
 
 
 def _measured(known: Projection, tokens_per_step: int) -> str:
@@ -77,7 +81,7 @@ def _disturbed(known: Projection) -> list[str]:
 
 
 def _table(known: Projection, start: datetime.datetime) -> list[str]:
-    rows = [("step", "left done", "after", "at", f"between ({LEVEL:.0%})")]
+    rows = [("step", "left done", "after", "at", f"between ({LEVEL * 100:.0f} %)")]
     rows += [_row(milestone, start) for milestone in known.milestones]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(f"{text:>{w}}" for text, w in zip(row, wide, strict=True)) for row in rows]
@@ -89,7 +93,7 @@ def _row(milestone: Milestone, start: datetime.datetime) -> tuple[str, str, str,
         between = "not known"
     else:
         between = f"{_clock(milestone.low, start)} and {_clock(milestone.high, start)}"
-    done = f"{milestone.share:.0%}"
+    done = f"{milestone.share * 100:.0f} %"
     return words.whole(milestone.step), done, words.duration(milestone.seconds), at, between
 
 

@@ -100,19 +100,15 @@ def left(folder: Path, end: Ended, events: Iterable[str]) -> str:
     return f"{folder}: {', '.join([model, PROGRESS, FILE, 'checkpoints/', *events])}"
 
 
-def beside(known: Beside | None, processes: int | None = None) -> str:
+def beside(known: Beside | None, project: str = "") -> str:
     """What had been projected, and what it took.
 
     Args:
         known: None where nothing had been.
-        processes: of the run; None is one without torchrun.
+        project: the command that would have.
     """
     if known is None:
-        flag = "" if processes is None else f" --processes {processes}"
-        return (
-            "no projection of this training is on record here; "
-            f"python3 bench.py project --steps N{flag} makes one, before the next run"
-        )
+        return f"no projection of this training was made before it; the next time first: {project}"
     text = f"projected {words.duration(known.projected_s)}"
     verdict = ""
     if known.low_s is not None and known.high_s is not None:

@@ -87,12 +87,14 @@ def row(run: Run) -> list[str]:
 
 
 def _model(run: Run) -> str:
-    """ "gpt 2 x 128, 3.30 M, seq 256": layers and width, parameters, tokens."""
+    """ "gpt 2 x 128, 3.30 M, seq 256": layers, width, parameters, tokens; its start."""
     model, training = run.experiment.model, run.experiment.training
     counts = run.record.worker.counts
     parameters = f", {words.parameters(counts.n_params)}" if counts else ""
     sizes = f"{model.architecture} {model.n_layer} x {model.n_embd}"
-    return f"{sizes}{parameters}, seq {training.seq_len}"
+    start = run.record.plan.start
+    tuned = f"; {training.fine_tuning} on {start.name}" if start else ""
+    return f"{sizes}{parameters}, seq {training.seq_len}{tuned}"
 
 
 def state(run: Run) -> str:

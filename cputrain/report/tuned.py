@@ -81,9 +81,10 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
 
 def testing(labels: Sequence[str], is_likeliest: bool) -> str:
     """What is put to the test; `is_likeliest`: though no race has told it to be faster."""
-    why = "no change was surely faster in its race; the likeliest is put to the test\n"
-    what = f"test of {', '.join(labels)}: fresh workers beside fresh workers of the default"
-    return f"{why}{what}" if is_likeliest else what
+    what = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
+    if is_likeliest:
+        return f"no change was surely faster in its race; test of the likeliest, {what}"
+    return f"test of {what}"
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:
@@ -111,6 +112,11 @@ def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
 
 
 def _verdict(record: TuningRecord, gain: Gain | None) -> str:
+    if record.tuned is None and record.not_tried and not any(map(_has_raced, record.races)):
+        return (
+            f"no change was tried: {words.duration(record.budget_s)} are too short for a race and "
+            "a test; a longer --budget gives them time: nothing is recommended"
+        )
     if record.tuned is None:
         return "no change was surely faster in its race, or looked so: nothing is recommended"
     if gain is None:
@@ -126,6 +132,10 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
     word = {"same": "the same within 3 %", "slower": "slower"}.get(gain.verdict.word, "not told")
     why = "; ".join(filter(None, (word, effect.reason)))
     return f"not confirmed, so nothing is recommended: {said} {how}: {why}"
+
+
+def _has_raced(ran: Race) -> bool:
+    return any(raced.log_ratios for raced in ran.candidates)
 
 
 def _faster(gain: Gain) -> str:

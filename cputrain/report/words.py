@@ -129,9 +129,11 @@ def parameters(count: int) -> str:
 
 
 def size(value: float) -> str:
-    """Bytes: "812 MiB", "1.93 GiB"."""
+    """Bytes: "812 MiB", "1.93 GiB", below 10 MiB "0.3 MiB"."""
     if not is_known(value):
         return UNKNOWN
+    if value < 10 * 2**20:
+        return f"{count(value / 2**20)} MiB"
     return f"{number(value / 2**30)} GiB" if value >= 2**30 else f"{value / 2**20:.0f} MiB"
 
 

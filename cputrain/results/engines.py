@@ -106,7 +106,7 @@ def read_text(data: bytes, path: Path) -> list[Row] | Problem:
 
 def _problem(path: Path, error: Exception) -> Problem:
     message = str(error).strip().split("\n")[0]
-    return Problem(path, f"not a table of engines ({message}); run bench.py engines again")
+    return Problem(path, f"not a table of engines ({message}); run python3 bench.py engines again")
 
 
 def _check(row: Row) -> None:

@@ -35,7 +35,7 @@ def read_file(path: Path, machine: str) -> PartsRecord | Problem | None:
 
 def read_place(place: Place, machine: str) -> PartsRecord | Problem | None:
     """One record; None where there is none."""
-    again = "delete it and run bench.py parts again"
+    again = "delete it and run python3 bench.py parts again"
     try:
         record = place.read(PartsRecord, SCHEMA)
     except FileNotFoundError:
@@ -43,7 +43,8 @@ def read_place(place: Place, machine: str) -> PartsRecord | Problem | None:
     except OSError as error:
         return place.problem(f"cannot be read: {error.strerror}")
     except files.RecordError as error:
-        return place.problem(str(error).replace("run the cell again", "run bench.py parts again"))
+        again = "run python3 bench.py parts again"
+        return place.problem(str(error).replace("run the cell again", again))
     named = [(record.worker.machine, machine)]
     named.append((cell_name((record.shape, record.engine)), place.cell))
     for inside, outside in named:

@@ -62,7 +62,9 @@ class MachineSettings:
         left = [] if self._changes is None else self._changes.put_back()
         self._note()
         self._changes = None
-        return f"the machine is NOT as it was: {left[0]}; bench.py restore" if left else None
+        if not left:
+            return None
+        return f"the machine is NOT as it was: {left[0]}; python3 bench.py restore"
 
     def _note(self) -> None:
         if self._changes is not None:

@@ -71,7 +71,7 @@ class Progress:
         )
         if skipped := len(cells) - len(here):
             cells_skipped = f"{counted(skipped, 'cell')} {'is' if skipped == 1 else 'are'} skipped"
-            self.say(f"{cells_skipped} here; `bench.py list` says which and why")
+            self.say(f"{cells_skipped} here; python3 bench.py list says which and why")
         self._begin(todo, suites_s)
 
     def again(self, number: int, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
@@ -170,9 +170,8 @@ class Progress:
         for line in closing.lines(summary, machine, left_out, quick):
             self.console.print(shown(line))
         took_s = time.monotonic() - self._started
-        self.say(
-            f"{minutes(took_s)} in all, {self._training_s / took_s:.0%} of it in training steps"
-        )
+        share = 100 * self._training_s / took_s
+        self.say(f"{minutes(took_s)} in all, {share:.0f} % of it in training steps")
         for line in closing.places(summary, machine):
             self.say(line)
 

@@ -38,7 +38,9 @@ def publish(config: Path, is_offline: bool) -> Published:
     settings = json.loads(config.read_text())
     results = config.parent / settings["results_dir"]
     if not (results / "benchmarks.json").exists():
-        raise RunError(f"nothing to publish: no results of asv in {results}; run bench.py first")
+        raise RunError(
+            f"nothing to publish: no results of asv in {results}; run python3 bench.py first"
+        )
     files = cached.ready() if is_offline else {}
     pages = config.parent / settings["html_dir"]
     problems = _asv(config)

@@ -6,6 +6,7 @@ import fcntl
 import os
 import traceback
 
+from cputrain.data.corpus import DataError
 from cputrain.record import answers
 from cputrain.record.answers import Failed
 from cputrain.record.part import Part
@@ -35,7 +36,8 @@ def failure(error: Exception, who: str = "") -> Failed:
     """
     traceback.print_exception(error)
     first_line = str(error).strip().split("\n")[0]
-    reason = f"{who}{type(error).__name__}: {first_line}".encode(errors="replace").decode()
+    kind = "" if isinstance(error, DataError) else f"{type(error).__name__}: "
+    reason = f"{who}{kind}{first_line}".encode(errors="replace").decode()
     return Failed(status="out of memory" if _is_memory(error) else "failed", reason=reason)
 
 

@@ -26,15 +26,27 @@ def test_run_is_the_verb_where_none_is_given(words, verb):
         (["--bench", "("], "not a regular expression"),
         (["--model-cap", "inf"], "above 0"),
         (["engines", "--seed", "x"], "'x'"),
-        (["measure"], "invalid choice"),
-        (["list", "--quick"], "unrecognized"),
+        (["tran", "--steps", "3"], "did you mean train?"),
+        (["frobnicate"], "there are run, list, export"),
+        (["list", "--quick"], "it is for run, engines, fleet"),
+        (["train", "--nlayer", "3"], "did you mean --n-layer?"),
+        (["train", "--zzz=3"], "there is no --zzz here"),
+        (["list", "all"], "there is no all here"),
+        (["sample", "night"], "required: TEXT"),
     ],
 )
-def test_bad_usage_is_status_2_and_names_what_is_wrong(words, named, capsys):
+def test_bad_usage_is_status_2_and_one_line_that_names_what_is_wrong(words, named, capsys):
     with pytest.raises(SystemExit) as caught:
         cli.parse(words)
     assert caught.value.code == 2
-    assert named in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert named in line and "--help has more" in line
+
+
+def test_files_of_several_flags_are_all_trained_on():
+    words = ["train", "--steps", "3", "--data", "a", "b", "--data", "c"]
+    assert [str(path) for path in cli.parse(words).data] == ["a", "b", "c"]
+    assert cli.parse(words[:3]).data == []
 
 
 def test_help_names_every_verb(capsys):

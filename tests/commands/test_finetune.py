@@ -189,3 +189,9 @@ def test_a_prompt_has_the_seed_of_the_training_and_flags_win():
     assert (plan.prompt.text, plan.prompt.seed, plan.prompt.temperature) == ("Once", 4, 0)
     again = cli.parse(["train", "--resume", "mine"])
     assert prompts.with_prompt(again, plan, Experiment()).prompt == plan.prompt
+
+
+def test_a_file_that_is_no_model_is_not_taken_for_a_run(run, own_root):
+    (own_root / "notes.txt").write_text("Dear")
+    with pytest.raises(UsageError, match=r"notes.txt: no model: a run's name"):
+        source.named(str(own_root / "notes.txt"), "here")

@@ -48,7 +48,7 @@ def test_a_grid_is_every_combination_in_order():
         (("--machine", "other"), "no records of a machine 'other'; there are: here"),
         (("--grid", "n_layer=2"), "add --tokens, such as --tokens 100M, or --steps"),
         (("--grid", "n_layer", "--steps", "9"), "'n_layer' is not a field with values"),
-        (("--grid", "layers=2", "--steps", "9"), "no field 'layers'; there are"),
+        (("--grid", "layers=2", "--steps", "9"), "no field 'layers'; did you mean n_layer"),
         (("--grid", "n_layer=two", "--steps", "9"), "a whole number is needed"),
         (("--grid", "n_layer=2 n_layer=3", "--steps", "9"), "n_layer is there twice"),
         ((), "no peak and no bandwidth of this machine were measured yet; python3 bench.py run"),

@@ -41,6 +41,7 @@ def test_flags_that_cannot_be(words, line, capsys):
     [
         ((), "--steps N is needed"),
         (("--steps", "9", "--at", "3"), "--at: only with --resume"),
+        (("--resume", "a", "--out", "b"), "--out b: not with --resume a"),
         (("--steps", "9", "--preset", "nothing"), "no preset 'nothing'"),
         (("--steps", "9", "--preset", "forward-tiny"), "trains nothing"),
         (("--steps", "9", "--nproc", "2", "--engine", "numpy"), "no such setting: torch has"),

@@ -30,7 +30,7 @@ def test_a_budget_that_is_none(budget, capsys):
         (("--preset", "wiki-24m", "--budget", "0.5"), "give it "),
         (("--allow", "optimizer=lion"), "--allow optimizer=lion: only precision can be allowed"),
         (("--allow", "precision=q4"), "to be mixed or bf16"),
-        (("--keep", "engines"), "--keep engines: no such field; there are "),
+        (("--keep", "engines"), "--keep engines: no such field; did you mean engine"),
         (("--objective", "forward"), "there is nothing to tune"),
     ],
 )

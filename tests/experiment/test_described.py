@@ -52,11 +52,11 @@ def test_a_file_has_fields_by_name_or_by_part_and_flags_win(tmp_path):
     ("text", "line"),
     [
         ("n_layer = ", "no TOML"),
-        ("layers = 8", "layers = 8: no such field; there are architecture, n_layer"),
-        ("[modell]\nn_layer = 8", r"\[modell\]: no such field"),
-        ("[model]\nseq_len = 8", "model.seq_len: no such field"),
+        ("layers = 8", "layers = 8: no such field; did you mean n_layer"),
+        ("[modell]\nn_layer = 8", r"\[modell\]: no such part; did you mean model"),
+        ("[model]\nseq_len = 8", r"model.seq_len: no such field; it is of \[training\]"),
         ("n_layer = 0", "n_layer = 0: a whole number of at least 1 is needed"),
-        ("governor = 'performance'", "governor = 'performance': no such field"),
+        ("governor = 'performance'", "'performance': no such field; there are architecture, n_l"),
         ("samples = 3", "samples = 3: no such field"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_file_that_was_removed_keeps_nobody_apart(path):
     held = lock.hold(path)
     path.unlink()
     again = lock.hold(path)
-    with pytest.raises(UsageError, match="another sweep is running"):
+    with pytest.raises(UsageError, match="is running on this machine already"):
         lock.hold(path)
     again.close()
     held.close()

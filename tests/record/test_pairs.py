@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from settled import settled
 
+from cputrain.record.answers import Peak, Sampled, SoFar
 from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 
@@ -85,3 +86,13 @@ def test_a_pair_s_ratio_is_of_median_steps():
 def test_no_ratio_is_a_million():
     with pytest.raises(msgspec.ValidationError, match="1e6 times"):
         worker((2e6, 1.0, False, False))
+
+
+def test_a_sample_leaves_the_reason_for_no_reference():
+    alone = worker().but(reasons={"reference": "a first step is timed"})
+    peak = Peak(reasons={"torchrun_peak_rss_bytes": "one process"})
+    so_far = SoFar(first_loss=5.5, steps_done=1, training_s=2.0, optimizer_state_bytes=0)
+    sample = msgspec.convert(block(2.0), Sample)
+    after = alone.with_sample(Sampled(sample=sample, peak=peak, so_far=so_far))
+    assert after.reasons == alone.reasons | peak.reasons
+    assert len(after.samples) == 1

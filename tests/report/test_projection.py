@@ -44,7 +44,7 @@ def test_lines_say_when_it_ends(record):
     lines = report.lines(project(record, STEADY), 256, START, ())
     assert lines[0].startswith("measured: 200 steps in 9.0 s, 45.0 ms each in the mean, 40.0 ms to")
     assert lines[6].split() == (
-        ["10", "000", "100%", "4.9", "min", "18:04:52", "18:04:52", "and", "18:04:52"]
+        ["10", "000", "100", "%", "4.9", "min", "18:04:52", "18:04:52", "and", "18:04:52"]
     )
     assert "tokens: 1.66 million in 6500 steps" in lines[7].replace("6 500", "6500")
     assert "20 min of records in 1 run" in lines[8]
@@ -77,7 +77,7 @@ def test_energy_is_the_counter_s_or_what_was_given_and_never_a_guess(record):
     assert report.cost(known, None, None, "no RAPL here") is None
     assert "not known (no RAPL here)" in report.cost(known, None, 0.3, "no RAPL here")
     assert report.cost(known, 100.0, 0.3, "") == (
-        "energy: 0.00813 kWh at the 100 W that you gave, 0.00244 at 0.3"
+        "energy: 0.00813 kWh at the 100 W that you gave, which cost 0.00244 at 0.3 each"
     )
 
 

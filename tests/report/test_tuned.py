@@ -123,3 +123,18 @@ def test_of_another_engine_nothing_carries_over_and_it_says_what_to_run():
     best = specs.settle(settled().but(engine="native", compile=None, attention_backend=None))
     (said,) = script_lines(best, settled(), "--preset wiki-24m")
     assert "python3 bench.py tune --preset wiki-24m --keep engine" in said
+
+
+def test_where_no_race_fitted_the_budget_is_what_was_too_short():
+    refused = Raced(label="allocator=jemalloc", changes={}, outcome="refused", reason="not here")
+    race = Race(knob="allocator", reference=DEFAULT.to_json(), candidates=[refused])
+    tried = record(tuned=None, races=[race], budget_s=36.0)
+    assert tuned.outcome(tried, None)[0].startswith("no change was tried: 36 s are too short")
+    every = record(tuned=None, races=[race], not_tried=[])
+    assert tuned.outcome(every, None)[0].startswith("no change was surely faster")
+
+
+def test_what_is_tested_is_one_line():
+    for is_likeliest in (False, True):
+        line = tuned.testing(["engine=native"], is_likeliest)
+        assert line.count("test of") == 1 and "\n" not in line

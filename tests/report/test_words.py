@@ -60,6 +60,7 @@ def test_durations(value, expected):
 def test_shares_and_sizes():
     assert (words.percent(0.0131), words.percent(0.417)) == ("1.3 %", "42 %")
     assert (words.size(812 * 2**20), words.size(3e9)) == ("812 MiB", "2.79 GiB")
+    assert [words.size(bytes) for bytes in (3.2e5, 0, 5 * 2**20)] == ["0.3 MiB", "0 MiB", "5 MiB"]
 
 
 def test_axis_ticks():

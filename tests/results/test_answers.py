@@ -83,7 +83,7 @@ def test_what_costs_most_is_told_and_neither_noise_nor_what_is_the_same(noise):
     setting(noise, "pinning", ("none", "close"), (0.042, 0.063))
     known = answers(noise)
     assert re.fullmatch(
-        r"Slows it down here: precision bf16 2[45]\.\dx \[.*\], pinning close 1\.[45]\d?x \[.*\]\.",
+        r"Slows it down here: precision bf16: 2[45]\.\dx \[.*], pinning close: 1\.[45]\d?x \[.*]\.",
         known.slower.text,
     ), known.slower.text
     assert [row["value"] for row in known.slower.rows] == ["bf16", "close"]

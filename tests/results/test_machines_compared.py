@@ -191,7 +191,7 @@ def test_the_examples_machine_is_known_from_the_start(here, capsys):
         (["old", "nwe"], "no records of a machine 'nwe'; did you mean new?"),
         (["old", "\x1b[31mzzzzzz"], "there are: "),
         (["old", "old", "old"], "have no experiment in common"),
-        ([], "compare needs two machines, or one beside the example's: "),
+        ([], "compare needs two machines, known here: "),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(here, capsys, words, line):

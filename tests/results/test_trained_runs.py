@@ -8,6 +8,7 @@ from made_runs import HEAD, keep, record
 from msgspec import structs
 from settled import settled
 
+from cputrain.record.plan import Start
 from cputrain.record.trained import Beside, Stretch
 from cputrain.report import trained_page, trained_plot
 from cputrain.report.export import export
@@ -42,6 +43,13 @@ def test_each_run_has_a_row_with_what_it_did_and_what_was_projected(tmp_path):
     assert (row["in steps"], row["wall"]) == ("10 s", "20 s")
     assert row["projected"] == "9.0 s \\[8.5 s, 11 s\\]"
     assert row["took"] == "10 s, 1.11x, inside"
+
+
+def test_a_run_that_fine_tunes_names_the_model_it_started_from(tmp_path):
+    start = Start(name="night", file="model.safetensors", sha256="a", tokenizer="b")
+    kept = record("letters", settled(n_layer=2, fine_tuning="lora"))
+    keep(tmp_path, structs.replace(kept, plan=structs.replace(kept.plan, start=start)))
+    assert rows(page(tmp_path))["letters"]["model"].endswith("seq 256; lora on night")
 
 
 def test_a_run_says_how_often_it_ended_and_why(tmp_path):

@@ -112,7 +112,7 @@ def test_the_share_of_the_time_in_training_steps_is_told(console, monkeypatch):
         progress.event(ended(suite, cell, training_s=30.0))
     progress.call_done()
     progress.end(Summary(Path()), "m", [], [], quick=False)
-    assert "4 min in all, 25% of it in training steps" in shown(console)
+    assert "4 min in all, 25 % of it in training steps" in shown(console)
 
 
 def test_a_time_that_is_none_is_unknown():

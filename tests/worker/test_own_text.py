@@ -1,6 +1,8 @@
 """Somebody's own files as training data: what is read, held back and refused."""
 
+import fcntl
 import json
+import os
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from settled import settled
 
 from cputrain.data.corpus import DataError
 from cputrain.record.plan import TrainingPlan
-from cputrain.worker.training import on_disk, rows, sources
+from cputrain.worker import answering
+from cputrain.worker.training import making, on_disk, rows, sources
 
 TEXTS = [f"Document {n}: \u00e4\u00f6\u00fc and so on." for n in range(57)]
 PLAN = TrainingPlan(steps=10)
@@ -115,5 +118,60 @@ def test_one_document_is_too_few(tmp_path):
     path.write_text("alone")
     experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
     plan = TrainingPlan(steps=10, files=[str(path)])
-    with pytest.raises(DataError, match="two are needed"):
+    with pytest.raises(DataError, match="fewer than two documents"):
         sources.opened(experiment, plan, tmp_path / "data", offline=True)
+
+
+def kept(tmp_path):
+    text = tmp_path / "book.txt"
+    if not text.exists():  # another time of writing is another file
+        text.write_text("\n\n".join(f"document {number}" for number in range(40)))
+    return on_disk.kept([str(text)], 257, 0.05, 0, tmp_path / "data")
+
+
+def test_tokens_that_are_being_made_stay_and_those_of_a_killed_process_go(tmp_path):
+    making, killed = tmp_path / "data" / ".own-1", tmp_path / "data" / ".own-2"
+    for folder in (making, killed):
+        folder.mkdir(parents=True)
+        (folder / on_disk.TRAIN).write_text("")
+    handle = os.open(making, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    kept(tmp_path)
+    os.close(handle)
+    assert (making / on_disk.TRAIN).exists() and not killed.exists()
+
+
+@pytest.mark.parametrize("name", [on_disk.TRAIN, on_disk.REST, on_disk.FACTS])
+def test_tokens_of_which_a_file_is_gone_are_made_again(tmp_path, name):
+    before, _, facts = kept(tmp_path)
+    (folder,) = (tmp_path / "data").glob("own-*")
+    (folder / name).unlink()
+    after, _, again = kept(tmp_path)
+    assert len(after.ids) == len(before.ids) > 0 and again == facts
+
+
+def test_what_is_wrong_with_a_file_is_said_without_the_name_of_a_class():
+    line = "book.txt: line 1: not UTF-8"
+    assert answering.failure(DataError(line)).reason == line
+    assert answering.failure(ValueError(line)).reason == f"ValueError: {line}"
+
+
+def test_making_tokens_says_how_far_it_has_come(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"x" * 3_000_000)
+    seconds, said = iter([0.0, 1.0, 3.5, 3.5, 4.0, 14.0, 14.0]), []
+    counted = making.Making([str(tmp_path / "a.txt")], said.append, lambda: next(seconds))
+    for _ in range(4):
+        counted.add(500_000)
+    assert said == [
+        f"making tokens, once: of {size} MB of text so far; the files have 3 MB" for size in (1, 2)
+    ]
+
+
+def test_whoever_opens_the_data_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "FIRST_S", 0.0)
+    experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
+    plan, said = TrainingPlan(steps=10, files=[str(written(tmp_path, "txt"))]), []
+    sources.opened(experiment, plan, tmp_path / "data", offline=True, say=said.append)
+    assert said and said[0].startswith("making tokens, once")
+    sources.opened(experiment, plan, tmp_path / "data", offline=True, say=said.append)
+    assert len(said) == 1

@@ -140,7 +140,7 @@ def _read(path: Path) -> bytes:
         reason = f"cannot be read as a plain file ({error.strerror})"
     raise UsageError(
         f"{path} {reason}, so nothing that it says is put back: whoever changed the machine runs "
-        "bench.py restore; delete the file where nobody did"
+        "python3 bench.py restore; delete the file where nobody did"
     )
 
 

@@ -100,7 +100,7 @@ def put_back(path: Path, files: Files | None = None) -> list[str] | None:
         more = f" (and {len(outcome.left) - 1} more)" if len(outcome.left) > 1 else ""
         raise UsageError(
             f"cannot put back what an earlier run changed: {outcome.left[0]}{more}; "
-            "run as root: bench.py restore"
+            "run as root: python3 bench.py restore"
         )
     journal.remove()
     return [f"put back: {name} = {value}" for name, value in outcome.back.items()] or [
@@ -118,5 +118,5 @@ def wait(path: Path) -> str:
     while path.exists() and time.monotonic() < end:
         time.sleep(0.02)
     if path.exists():
-        return "the machine's settings are NOT put back yet: bench.py restore does it"
+        return "the machine's settings are NOT put back yet: python3 bench.py restore does it"
     return "the machine's settings were put back"

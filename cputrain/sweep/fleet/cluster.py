@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,10 @@ from cputrain.wording import one_line
 NAME = "cputrain-fleet"
 AT_REST = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT", "CONFIGURING", "SUSPENDED")
 ALIVE = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING", "STOPPED")
+
+
+LOG = "controller.log"
+"""What submitit's process on this machine says: a traceback, when it is cancelled."""
 
 
 class State(NamedTuple):
@@ -43,6 +49,7 @@ class Cluster:
 
     def __init__(self, folder: Path, partition: str | None, minutes: float) -> None:
         self.is_slurm = has_slurm()
+        self.folder = folder
         self.jobs: list[submitit.Job[object]] = []
         self.executor = submitit.AutoExecutor(
             folder=folder / "%j", cluster="slurm" if self.is_slurm else "local"
@@ -64,11 +71,27 @@ class Cluster:
             RunError: it does not take them.
         """
         try:
-            with self.executor.batch():
+            with self._aside(), self.executor.batch():
                 self.jobs = [self.executor.submit(task) for task in tasks]
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
             raise RunError(f"Slurm does not take the tasks: {one_line(error)}") from error
         return self.jobs
+
+    @contextlib.contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Without Slurm: have the process that is started now write what it says to a file."""
+        if self.is_slurm:
+            yield
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        own = os.dup(2)
+        try:
+            with (self.folder / LOG).open("ab") as file:
+                os.dup2(file.fileno(), 2)
+            yield
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
 
     def submit_over(self, rank: Rank, nodes: int) -> submitit.Job[object]:
         """One job of several nodes, a task on each; it is not started again by itself.

@@ -51,7 +51,9 @@ def processes(experiment: Path, nodes: int) -> int:
     """
     try:
         whole = Experiment.from_json(json.loads(experiment.read_text())).system.processes
-    except (OSError, ValueError, ExperimentError) as error:
+    except OSError as error:
+        raise UsageError(f"{experiment}: {error.strerror or one_line(error)}") from error
+    except (ValueError, ExperimentError) as error:
         raise UsageError(f"{experiment}: {one_line(error)}") from error
     if not whole or whole % nodes:
         raise UsageError(

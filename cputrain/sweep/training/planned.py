@@ -88,7 +88,8 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
         raise UsageError(f"{error}; {then}") from error
     if run.plan.steps <= step:
         raise UsageError(
-            f"--steps {run.plan.steps}: step {step} is done already; more steps go on from there"
+            f"--steps {run.plan.steps}: step {step} is done already; "
+            f"{again} --steps N with a larger N goes on from there"
         )
     waited = checkpoint.waited
     if run.plan.patience is not None and waited >= run.plan.patience:

@@ -92,6 +92,8 @@ def named(name: str, machine: str) -> Source:
     path = Path(name)
     if path.suffix == SUFFIX:
         model = path
+    elif path.is_file():
+        raise UsageError(f"{path}: no model: a run's name, its folder, or a {MODEL} is needed")
     elif path.is_dir() and not folder_of(machine, name).is_dir():
         model = path / MODEL
     else:

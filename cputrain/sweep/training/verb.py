@@ -15,7 +15,7 @@ from cputrain.experiment.rules import BYTES
 from cputrain.model import flops
 from cputrain.record.answers import Failed
 from cputrain.record.trained import Stretch, TrainRecord
-from cputrain.report import described, together, train_end, trained_page
+from cputrain.report import asked_again, described, together, train_end, trained_page
 from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
@@ -148,7 +148,8 @@ class Train:
             os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
-            raise RunError(f"{following.failure.reason}; {self.stopped()}")
+            left = "nothing was saved" if following.saved is None else self.stopped()
+            raise RunError(f"{following.failure.reason}; {left}")
 
     def end(self) -> None:
         """Say how it ended, and what had been projected."""
@@ -158,9 +159,10 @@ class Train:
         following.write()
         assert record.ended is not None
         say(report.ended(record, record.ended))
-        mixed, processes = together.mixed(record), self.run.experiment.system.processes
+        mixed = together.mixed(record)
+        project = asked_again.project(self.run.experiment, record.plan.steps)
         if mixed or known is not None or record.plan.start is None:  # project knows no fine-tuning
-            say(mixed or report.beside(known, processes))
+            say(mixed or report.beside(known, project))
         for line in train_end.lines(record):
             say(line)
         following.record = continuing.at_end(record, self.folder, self.session, say)

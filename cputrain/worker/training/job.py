@@ -57,7 +57,8 @@ class TrainingJob(Preparation):
         from cputrain.worker.training.sources import opened
 
         self.split = opened(
-            self.experiment, self.plan, paths.DATA, self.request.offline, self.folder
+            *(self.experiment, self.plan, paths.DATA, self.request.offline, self.folder),
+            say=lambda line: self.say(Phase(what=line)),
         )
         return self.split.training
 

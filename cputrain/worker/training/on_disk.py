@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import itertools
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -21,6 +23,7 @@ from cputrain.data.tokenizer_file import FromFile
 from cputrain.data.tokens import Tokens
 from cputrain.worker.training import own_tokenizer, rows
 from cputrain.worker.training.ids_file import IdsOnDisk, IdsWriter
+from cputrain.worker.training.making import Making, Say, silent
 
 TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
 END_IDS = np.array([END])
@@ -33,6 +36,7 @@ def kept(
     seed: int,
     root: Path,
     given: FromFile | None = None,
+    say: Say = silent,
 ) -> tuple[Tokens, Tokens, dict[str, Any]]:
     """Tokens to train on, tokens to validate, and facts on both; made where they are not kept.
 
@@ -47,6 +51,7 @@ def kept(
         seed: draws them.
         root: the data folder.
         given: the tokenizer, in place of one that is made here.
+        say: is told how far the making has come.
 
     Raises:
         DataError: a file that cannot be read or used, or a folder that cannot be written.
@@ -57,8 +62,9 @@ def kept(
         key = [versions, vocab_size, share, seed]
         key += [] if given is None else [tokenizer_file.digest(given.file())]
         folder = root / f"own-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
-        if not (folder / FACTS).exists():
-            _make(files, vocab_size, share, seed, folder, given)
+        if not all((folder / name).exists() for name in (TRAIN, REST, FACTS)):
+            shutil.rmtree(folder, ignore_errors=True)  # of files that somebody has taken some from
+            _make(files, vocab_size, share, seed, folder, given, say)
         facts = json.loads((folder / FACTS).read_bytes())
         if not (folder / tokenizer_file.FILE).exists():  # an earlier version made the tokens
             made = given or own_tokenizer.tokenizer(files, vocab_size, root)
@@ -92,16 +98,20 @@ def _make(
     seed: int,
     folder: Path,
     given: FromFile | None,
+    say: Say,
 ) -> None:
     """Write the tokens into a folder aside, which then takes its place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(".own-*"):  # of a process that was killed
-        shutil.rmtree(left, ignore_errors=True)
+    for left in folder.parent.glob(".own-*"):
+        if (handle := _held(left)) is not None:  # of a process that was killed: nobody holds it
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(handle)
     aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    handle = _held(aside)
     try:
         encoder = given or own_tokenizer.tokenizer(files, vocab_size, folder.parent)
         is_bytes = encoder.file() == tokenizer_file.of_bytes()
-        digest, counts = hashlib.sha256(), [0, 0]
+        digest, counts, making = hashlib.sha256(), [0, 0], Making(files, say)
         dtype = _dtype(vocab_size)
         with (aside / TRAIN).open("wb") as train, (aside / REST).open("wb") as rest:
             writers = IdsWriter(train, dtype), IdsWriter(rest, dtype)
@@ -110,6 +120,7 @@ def _make(
                 digest.update(b"%d:" % len(data))
                 digest.update(data)
                 counts[is_rest] += 1
+                making.add(len(data))
                 if is_bytes:  # as `tokens.Bytes`, five times as fast
                     writers[is_rest].add(np.frombuffer(data, np.uint8), END_IDS)
                 else:
@@ -118,7 +129,8 @@ def _make(
                 writer.flush()
         if not all(counts):
             raise DataError(
-                f"{', '.join(files)}: {sum(counts)} documents: two are needed, one for validation"
+                f"{', '.join(files)}: fewer than two documents, of which one is for validation: "
+                "empty lines separate them"
             )
         name = f"bpe-{vocab_size if given is None else given.vocab}"
         facts = {
@@ -134,6 +146,19 @@ def _make(
         aside.rename(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
+        if handle is not None:
+            os.close(handle)
+
+
+def _held(folder: Path) -> int | None:
+    """The folder, opened and locked until it is closed; None where another process has it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def drawn(documents: Iterable[str], group: int, seed: int) -> Iterator[tuple[str, bool]]:

@@ -15,6 +15,7 @@ from cputrain.data.tokenizer_file import FromFile
 from cputrain.data.tokens import Tokens
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
+from cputrain.worker.training.making import Say, silent
 from cputrain.worker.training.split import Split, split
 
 
@@ -24,6 +25,7 @@ def opened(
     root: Path,
     offline: bool,
     folder: Path | None = None,
+    say: Say = silent,
 ) -> Split:
     """Both feeds; what is not kept under `root` yet is made first.
 
@@ -34,6 +36,7 @@ def opened(
         offline: download nothing.
         folder: of the run: where it fine-tunes, its tokenizer lies there; else it is written there.
             None keeps none.
+        say: is told how far the making of tokens has come.
 
     Raises:
         DataError: data that cannot be used, or a tokenizer that is another one than the plan says.
@@ -44,7 +47,7 @@ def opened(
     if plan.files:
         from cputrain.worker.training import on_disk
 
-        train, rest, facts = on_disk.kept(plan.files, size, share, training.seed, root, given)
+        train, rest, facts = on_disk.kept(plan.files, size, share, training.seed, root, given, say)
         whole = Prepared(train, None, None, root)
         counts, file = facts["documents"], facts["tokenizer_file"]
     else:
@@ -67,8 +70,13 @@ def opened(
         replace(whole, tokens=train),
         replace(whole, tokens=rest),
         " ".join(about),
-        f"{counts[0]} documents to train on, {counts[1]} to validate",
+        f"{_whole(counts[0])} documents to train on, {_whole(counts[1])} to validate",
     )
+
+
+def _whole(count: int) -> str:
+    """Every digit, thousands set apart: "2 046 300"."""
+    return f"{count:,}".replace(",", " ")
 
 
 def _given(plan: TrainingPlan, folder: Path | None) -> FromFile | None:

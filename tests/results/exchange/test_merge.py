@@ -283,7 +283,7 @@ def test_files_that_a_sweep_writes_are_left_alone_while_it_runs(sent, clone, mon
     files.write(loose, CellRecord(key=record(sweep, "SeqLen/256").key, workers=[mine]))
     held, before = lock.hold(), loose.read_bytes()
     (came,) = merge(clone, path)
-    assert came.machine is None and "another sweep is running" in came.refused[0]
+    assert came.machine is None and "is running on this machine already" in came.refused[0]
     assert loose.read_bytes() == before
     held.close()
     (came,) = merge(clone, path)

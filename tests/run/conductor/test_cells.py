@@ -89,7 +89,7 @@ def test_a_second_sweep_is_told_who_runs(root, run):
     one = run.cell("one", samples=4000, alone=True)
     assert one.line()[0] == "pair"
     (line,) = run.cell("two", alone=True).rest()
-    assert line.startswith("failed another sweep is running on this machine (process ")
+    assert line.startswith("failed bench.py is running on this machine already (process ")
     one.end()
     run.none_is_left(but=run.conductor)
 

@@ -28,8 +28,8 @@ def until(condition):
         time.sleep(0.1)
 
 
-def commands(words):
-    """Whether a command runs somewhere."""
+def commands(words, is_whole=True):
+    """Whether a command runs somewhere; with `is_whole` False it may have other words, too."""
     wanted = words.replace(" ", "\0").encode()
     lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -37,7 +37,7 @@ def commands(words):
             lines.append(path.read_bytes())
         except OSError:
             continue
-    return any(line.strip(b"\0") == wanted for line in lines)
+    return any(line.strip(b"\0") == wanted if is_whole else wanted in line for line in lines)
 
 
 def nodes_of(tmp_path):
@@ -141,6 +141,9 @@ def test_ctrl_c_ends_what_runs_and_keeps_what_is_there(fleet, alone, tmp_path):
     status, said = running.end()
     assert status == 130 and "stopped; what the nodes have measured stays" in said, said
     until(lambda: not commands("sleep 87.65"))
+    until(lambda: not commands(f"submitit.local._local {tmp_path}", is_whole=False))
+    time.sleep(0.2)  # what it said last is read by a thread
+    assert "Traceback" not in "\n".join(running.said), running.said
 
 
 def test_the_verb_needs_a_number_of_nodes(capsys):

@@ -51,8 +51,7 @@ def test_without_a_projection_of_the_same_training_there_is_none(own_root, worke
     late = "2026-11-22T12:00:00+00:00"
     keep(own_root, "later than the run", worker(SMALL, [[0.04] * 10], started=late))
     assert beside.projected(record, "here") is None
-    assert "project --steps N makes one" in report.beside(None)
-    assert "project --steps N --processes 2 makes one" in report.beside(None, 2)
+    assert report.beside(None, "project it").endswith("first: project it")
 
 
 def test_the_newest_projection_before_the_run_is_told_for_its_steps(own_root, worker, record):

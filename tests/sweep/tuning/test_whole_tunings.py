@@ -165,7 +165,7 @@ def test_what_no_race_told_for_lack_of_time_goes_to_the_test(tune, capsys):
         likeliest += record.likeliest
     assert likeliest
     said = capsys.readouterr().out
-    assert "no change was surely faster in its race; the likeliest is put to the test" in said
+    assert "no change was surely faster in its race; test of the likeliest, " in said
 
 
 def test_what_is_far_faster_goes_to_the_test_however_blunt_the_last_race_is(tune):
