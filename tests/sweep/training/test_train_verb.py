@@ -42,7 +42,7 @@ def test_a_run_that_ctrl_c_stops_goes_on_and_ends(trial):
         f"step {step + 30} of" in out.replace("\u2009", " ").replace(f"{step + 30:,}", "")
         or f"{step + 30} steps of" in out
     )
-    assert "no projection of this training is on record here" in out
+    assert "no projection of this training was made before it" in out
     assert "time: imports " in out and ", saving " in out
     (page,) = trial.folder.glob("result/*/runs.md")
     assert "| mine | numpy |" in page.read_text() and "stopped 1x, resumed 1x" in page.read_text()
