@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from cputrain.commands import arguments, flags
+from cputrain.run.session import MODEL_CAP_BYTES
 
 
 def add(verbs: flags.Verbs) -> argparse.ArgumentParser:
@@ -32,8 +33,8 @@ def add(verbs: flags.Verbs) -> argparse.ArgumentParser:
         "--model-cap",
         type=arguments.positive,
         metavar="MB",
-        default=256.0,
-        help="do not keep trained models larger than this (default 256)",
+        default=MODEL_CAP_BYTES / 1e6,
+        help="do not keep trained models larger than this (default %(default)g)",
     )
     flags.several(
         run,

@@ -54,7 +54,8 @@ class PlannedCell:
 class Planned:
     """One suite and the cells of it that are to run; `area` is what its file is about.
 
-    `stack` is the environment that runs these cells, where they are not all that there are.
+    `stack` is the environment that runs these cells, where they are not all that there are;
+    `takes_corpus` is whether they train on the corpus.
     """
 
     area: str
@@ -62,6 +63,7 @@ class Planned:
     suite: type[suite.Suite]
     cells: tuple[PlannedCell, ...]
     stack: str = stacks.MAIN
+    takes_corpus: bool = True
 
     @property
     def name(self) -> str:

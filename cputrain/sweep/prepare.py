@@ -50,13 +50,19 @@ def everything(
     python = asv.python()
     cells = runnable(suites)
     ahead.libraries([cell.experiment for cell in cells], progress.say)
+    if of_corpus := [planned for planned in suites if planned.takes_corpus]:
+        data(python, runnable(of_corpus), offline, progress)
+    measure_peak(asv.machine, python, cells, progress)
+
+
+def data(python: Path, cells: list[plan.PlannedCell], offline: bool, progress: Progress) -> None:
+    """The corpus, and the tokens that cells make of it."""
     wanted = paths.STATE / "experiments.json"
     atomic.write_json(wanted, [cell.experiment.to_json() for cell in cells])
     words = ["cputrain.data", "--root", str(paths.DATA), "--experiments", str(wanted)]
     words += ["--offline"] if offline else []
     for line in asvenv.in_environment(python, words, "preparing the data").splitlines():
         progress.say(line)
-    measure_peak(asv.machine, python, cells, progress)
 
 
 def runnable(suites: list[plan.Planned]) -> list[plan.PlannedCell]:

@@ -56,7 +56,8 @@ class Train:
         if self.run.has_own_tokens:  # nothing is to be made of the corpus but its bytes
             experiment = experiment.but(vocab_size=BYTES + experiment.training.is_masked)
         cell = plan.PlannedCell((0,), experiment, why_not)
-        return [plan.Planned("train", "train", suite.Suite, (cell,))]
+        on_corpus = not self.run.plan.files
+        return [plan.Planned("train", "train", suite.Suite, (cell,), takes_corpus=on_corpus)]
 
     def begin(self, session: Session) -> None:
         """Find out where the run lies and what it goes on from; say what is trained."""

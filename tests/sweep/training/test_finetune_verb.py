@@ -24,6 +24,7 @@ def test_a_model_writes_and_goes_on_with_other_text(trial):
     assert status == 0, out
     assert "temperature 0.5, seed 0:" in out and "\x1b" not in out
     assert "Once \N{REPLACEMENT CHARACTER}[31mupon" in out
+    assert "rows, fingerprint" in out
     folder = trial.output / "train" / "mine"
     record = json.loads((folder / "train.json").read_text())
     assert record["plan"]["prompt"]["text"] == TEXT
@@ -42,6 +43,7 @@ def test_a_model_writes_and_goes_on_with_other_text(trial):
     assert status == 0, out
     assert "fine-tuning mine: " in out and "step 0, validation " in out
     assert "before the first step" in out and "project" not in out
+    assert "rows, fingerprint" not in out  # of the corpus, which it does not need
     tuned = json.loads((trial.output / "train" / "mine-full" / "train.json").read_text())
     started, ended = tuned["started"], tuned["ended"]
     assert ended["validation_loss"] < started["validation_loss"]
