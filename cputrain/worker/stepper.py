@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.record.sample import RankSample
+from cputrain.wording import counted
 from cputrain.worker import timing
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Stepper:
         """What the step time is reckoned from, or None where whole steps are timed."""
         if self._run == self._whole:
             return None
-        return f"sum of {self._run} micro-batches x {self._whole / self._run:g} and the update"
+        micro = counted(self._run, "micro-batch", "micro-batches")
+        return f"sum of {micro} x {self._whole / self._run:g} and the update"
 
     def train(self, steps: int) -> list[float]:
         """Train `steps` steps on the next batches; the seconds of each.
