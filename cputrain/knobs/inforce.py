@@ -10,10 +10,6 @@ from typing import Any
 from cputrain.machine import mapped, reading
 from cputrain.record.proof import Check as Check
 
-WOKEN_NS = 50_000
-"""CPU time that a thread may use without having worked: all of a process's are woken when it is
-continued after a stop, and a sample of a tiny model takes less than a millisecond."""
-
 
 class NotInForce(RuntimeError):
     """A setting that does not apply: the message names it, what was asked and what was found."""
@@ -71,8 +67,7 @@ def preloads(paths: tuple[str, ...], root: Path = reading.ROOT) -> list[Check]:
 def busy_threads(
     expected: int, before: dict[int, int], after: dict[int, int], *, exactly: bool
 ) -> Check:
-    """Threads that used CPU time over a sample: more than one in a hundred of the busiest's, and
-    more than waking takes.
+    """Threads that used CPU time over a sample, and not one in a hundred of the busiest's only.
 
     Args:
         expected: compute threads of the worker.
@@ -81,7 +76,7 @@ def busy_threads(
             otherwise a model too small to share out may leave some idle.
     """
     used = [ns - before.get(thread, 0) for thread, ns in after.items()]
-    actual = sum(ns > max(0.01 * max(used), WOKEN_NS) for ns in used)
+    actual = sum(ns > 0.01 * max(used) for ns in used)
     right = actual == expected if exactly else actual <= expected
     return Check("threads that used CPU time", expected, actual, right)
 
@@ -105,7 +100,7 @@ def busy_pool(
         wall_s: seconds of the sample.
     """
     used = {id: ns - before.get(id, 0) for id, ns in after.items()}
-    of_pool = sum(used.get(id, 0) > max(0.01 * max(used.values()), WOKEN_NS) for id in pool)
+    of_pool = sum(used.get(id, 0) > 0.01 * max(used.values()) for id in pool)
     actual = max(1, of_pool, round(sum(used.values()) / 1e9 / wall_s))
     right = actual == expected if exactly else actual <= expected
     return Check("threads that computed", expected, actual, right)

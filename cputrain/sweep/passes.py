@@ -55,13 +55,15 @@ def further(
     seconds = {}
     for planned in suites:
         for cell in planned.cells:
-            key, its_pairs = (planned.name, cell.name), pairs[cell.engine]
             if cell.why_not is not None:
                 continue
-            if key in last:
-                seconds[key] = pass_s(last[key], its_pairs)
-            else:
-                seconds[key] = estimate.cell_s(planned, cell, pairs=its_pairs)
+            key, count = (planned.name, cell.name), pairs[cell.engine]
+            known = last.get(key)
+            seconds[key] = (
+                estimate.cell_s(planned, cell, pairs=count)
+                if known is None
+                else pass_s(known, count)
+            )
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
     taken = set()

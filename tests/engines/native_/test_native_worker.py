@@ -37,6 +37,8 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, m
     assert checks["link-time optimization of the native engine"]["found"] is True
     assert checks["OpenMP's schedule of loops"]["found"] == "dynamic,4"
     assert checks["denormal numbers flushed to zero"]["found"] is False
+    pools = [pool for pool in record["readings"]["threadpools"] if pool["user_api"] == "blas"]
+    assert [pool["num_threads"] for pool in pools] == [1]  # NumPy's, which spins at its start
 
     other = asking(level="O0", omp_schedule="guided")
     ahead.libraries([other], lambda line: None)

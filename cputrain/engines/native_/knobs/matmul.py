@@ -6,22 +6,30 @@ The engine's OpenMP threads each call the library.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cputrain.knobs.inforce import Check, same
+from cputrain.knobs.knob import Placement
 from cputrain.knobs.matmul import MKL_LAYERS, Matmul, library_path
 
-ALONE = {
-    "openblas": {"OPENBLAS_NUM_THREADS": "1"},
-    "mkl": {"MKL_NUM_THREADS": "1", **MKL_LAYERS, "MKL_THREADING_LAYER": "SEQUENTIAL"},
-}
+if TYPE_CHECKING:
+    from cputrain.experiment import Experiment
+
+OPENBLAS_ALONE = {"OPENBLAS_NUM_THREADS": "1"}
+"""NumPy's own OpenBLAS too, which this engine never calls: a thread of it spins for 2^28 cycles
+from its start on, 0.1 s in which it takes a core from the first steps."""
+MKL_ALONE = {"MKL_NUM_THREADS": "1", **MKL_LAYERS, "MKL_THREADING_LAYER": "SEQUENTIAL"}
 
 
 class NativeMatmul(Matmul):
     """A library of one thread for each of the engine's own."""
 
+    def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
+        """No threads but the engine's."""
+        return super().environment(experiment, placement) | OPENBLAS_ALONE
+
     def threading(self, backend: str) -> dict[str, str]:
-        return ALONE[backend]
+        return MKL_ALONE if backend == "mkl" else OPENBLAS_ALONE
 
     def checks_of_threads(self, backend: str, readings: dict[str, Any]) -> list[Check]:
         """The library has one, and MKL no layer of them."""
