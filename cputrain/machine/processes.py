@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -68,6 +69,20 @@ def started(pid: int) -> int | None:
 def lives(pid: int) -> bool:
     """Whether a thread of a process lives, stopped or not."""
     return not _states(pid) <= GONE
+
+
+def wait(pid: int, seconds: float) -> None:
+    """Wait until a process ends, so long at most, without waking up to look."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        end = select.poll()
+        end.register(handle, select.POLLIN)
+        end.poll(1000 * seconds)
+    finally:
+        os.close(handle)
 
 
 def is_off(pid: int) -> bool:

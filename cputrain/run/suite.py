@@ -18,13 +18,14 @@ from cputrain.experiment import PART_OF, Experiment
 from cputrain.machine.parent import die_with_parent
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
-from cputrain.run import asv_words, placement, stacks
+from cputrain.run import asv_server, asv_words, placement, stacks
 from cputrain.run.cell import CellRun
 from cputrain.run.session import Session
 from cputrain.run.variable import Values, Variable, lists
 
 if sys.argv[1:2] == ["run_server"]:  # asv's, from which the process of each cell is forked
     die_with_parent()
+    asv_server.wait_for_children()
 
 ENGINE = "engine"
 """asv's name for the last parameter of a suite that runs on several engines."""

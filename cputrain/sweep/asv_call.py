@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -12,6 +10,7 @@ import msgspec
 
 from cputrain import environ, paths
 from cputrain.errors import RunError
+from cputrain.machine import processes
 from cputrain.record.events import WorkerEnded
 from cputrain.results import ended
 from cputrain.run.cell import CellRun
@@ -51,8 +50,7 @@ def run(
         with session.events.open() as events:
             while process.poll() is None:
                 _follow(events, progress)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(PATIENCE_S)
+                processes.wait(process.pid, PATIENCE_S)
             _follow(events, progress)
     finally:
         conductor.close()
