@@ -13,7 +13,7 @@ from cputrain.record.parts import PartsRecord
 from cputrain.record.watched import PartTimes, WatchedSteps
 from cputrain.record.worker import WorkerRecord
 from cputrain.results.machines import MachineFacts
-from cputrain.results.rates import busy_cpus
+from cputrain.results.rates import busy_cpus, peak
 
 Row = dict[str, Any]
 
@@ -101,10 +101,10 @@ def _part(
     threads = busy_cpus(worker)
     kinds = [kind for kind, flops in worker.work.flops_by_type.items() if flops]
     # Products of several types are not told apart by part.
-    peak = facts.peaks.get(kinds[0], {}).get(threads) if len(kinds) == 1 else None
+    flop_per_s = peak(kinds[0], threads, facts.peaks) if len(kinds) == 1 else None
     limits = Limits(
         seconds,
-        part.flops / peak if peak else None,
+        part.flops / flop_per_s if flop_per_s else None,
         _over(part.bytes, facts.bandwidth.get(threads)),
         watched.dispatch_s * part.calls
         if watched.dispatch_s is not None and part.calls is not None

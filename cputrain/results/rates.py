@@ -74,8 +74,18 @@ def at_peak_s(by_type: Mapping[str, int], threads: str, peaks: Peaks) -> float |
     """
     total = 0.0
     for kind, work in by_type.items():
-        peak = peaks.get(kind, {}).get(threads)
-        if not peak:
+        rate = peak(kind, threads, peaks)
+        if not rate:
             return None
-        total += work / peak
+        total += work / rate
     return total
+
+
+def peak(kind: str, threads: str, peaks: Peaks) -> float | None:
+    """Measured matmul FLOP/s of a type of number, and fp32's where that is more.
+
+    A CPU without bf16 or int8 products multiplies such numbers fastest once they are widened, as
+    XLA does there: that takes time by the numbers, and products by their third dimension too.
+    """
+    rate = peaks.get(kind, {}).get(threads)
+    return max(rate, peaks.get("fp32", {}).get(threads, 0.0)) if rate else None
