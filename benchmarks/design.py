@@ -42,7 +42,6 @@ class Design(suite.Suite):
         "l3-d640-h20-m4-v32000-s64-b1",
         "llama-l3-d64-h1-m3-v32000-s64-b1",
         "llama-l6-d128-h4-m1-v1000-s128-b8",
-        "llama-l6-d128-h1-m1-v1000-s192-b8",
         "llama-l2-d512-h8-m4-v16000-s128-b2",
     )
     on_others = (

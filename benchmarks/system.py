@@ -96,17 +96,14 @@ class MatmulBackend(suite.Suite):
     """What multiplies matrices in fp32: torch's linear layers, all of NumPy's and of our C."""
 
     values = (
-        *("torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn"),
+        *("torch", "torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn"),
         *("native-own", "native-openblas", "native-mkl"),
     )
-
-    @classmethod
-    def base(cls):
-        return super().base().but(attention_backend="manual", matmul_backend="mkl")
+    version = "2"
 
     def vary(self, base, value):
         engine, _, library = value.partition("-")
-        return base.but(engine=engine, matmul_backend="default" if library == "own" else library)
+        return base.but(engine=engine, matmul_backend=library.replace("own", "") or "default")
 
 
 class InductorCompiler(suite.Suite):

@@ -13,6 +13,7 @@ from settled import FEW_STEPS, settled
 from benchmarks.system import MatmulBackend
 from cputrain.engines import settings, specs
 from cputrain.engines.torch_.knobs import matmul as torch_matmul
+from cputrain.experiment import Experiment
 from cputrain.knobs import matmul
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import library_search
@@ -197,5 +198,7 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, here, monkeypatch
         sampled(asked)
 
 
-def test_the_baseline_is_one_of_the_values():
-    assert MatmulBackend().experiment("torch-mkl") == specs.settle(MatmulBackend.base())
+def test_all_are_beside_the_default_experiment():
+    """So what is faster is among the settings that pay: `answers` takes those alone."""
+    assert MatmulBackend().experiment("torch") == specs.settle(Experiment())
+    assert {MatmulBackend.baseline(value) for value in MatmulBackend.values} == {("torch",)}
