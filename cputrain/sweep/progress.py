@@ -74,6 +74,10 @@ class Progress:
             self.say(f"{cells_skipped} here; python3 bench.py list says which and why")
         self._begin(todo, suites_s)
 
+    def stop_at(self, until: float) -> None:
+        """The sweep measures no longer than until then, by `time.monotonic`."""
+        self._time_left.stop_at(until)
+
     def again(self, number: int, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
         """A further pass begins, over the cells that are open."""
         cells = sum(len(planned.cells) for planned in suites)

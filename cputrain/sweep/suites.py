@@ -113,6 +113,8 @@ class Sweep:
             RunError: asv itself failed; a failed cell is not that.
         """
         self.until = time.monotonic() + self.choice.budget_s - CLOSING_S
+        if self.choice.leaves_out:
+            self.progress.stop_at(self.until)
         for line in safekeeping.mend(asv.results, asv.copies):
             self.progress.say(line)
         for each in self.asvs.values():

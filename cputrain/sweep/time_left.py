@@ -1,11 +1,12 @@
 """The bar of a sweep: how much of it is done, and about how long the rest takes.
 
 What is expected of the rest is corrected by what the suites that are done took of what was
-expected of them.
+expected of them. Where a sweep stops before it has come round, it is the time until then.
 """
 
 from __future__ import annotations
 
+import math
 import time
 
 from rich import progress as rich_progress
@@ -29,6 +30,11 @@ class TimeLeft:
         self._started = self._since = time.monotonic()
         self._expected_s = 0.0
         self._done_s = self._took_s = 0.0
+        self._until = math.inf
+
+    def stop_at(self, until: float) -> None:
+        """The sweep measures no longer than until then, by `time.monotonic`."""
+        self._until = until
 
     def begin(self, suites_s: dict[str, float]) -> None:
         """Draw it for suites that are to run, by key, with the seconds that each may take."""
@@ -56,7 +62,12 @@ class TimeLeft:
         self._started = time.monotonic()
         self._expected_s = self._suites_s.get(key, 0.0)
         self._draw(0.0)
-        return sum(self._suites_s.values()) * self._pace
+        return self._left_s(0.0)
+
+    def _left_s(self, done_s: float) -> float:
+        """Seconds that are left, one at least, with `done_s` of the suite in progress done."""
+        rest_s = (sum(self._suites_s.values()) - done_s) * self._pace
+        return max(1.0, min(rest_s, self._until - time.monotonic()))
 
     @property
     def _pace(self) -> float:
@@ -83,9 +94,9 @@ class TimeLeft:
         """Draw it with `done_s` of the suite in progress done."""
         if self._bar is None:
             return
-        left = sum(self._suites_s.values()) - done_s
-        text = f"about {minutes(max(left * self._pace, 1))} left"
-        self._bar.update(self._task, completed=self._total_s - left, description=text, refresh=True)
+        text = f"about {minutes(self._left_s(done_s))} left"
+        done_s += self._total_s - sum(self._suites_s.values())
+        self._bar.update(self._task, completed=done_s, description=text, refresh=True)
 
     def close(self) -> None:
         """Take it away."""

@@ -51,3 +51,17 @@ def test_of_a_short_beginning_nothing_is_concluded(clock):
     clock.now += 1.0
     left.suite_done("first")
     assert left.suite("second") == 100.0
+
+
+def test_a_sweep_that_stops_before_its_end_has_the_time_until_then(clock):
+    left = TimeLeft(Console(file=io.StringIO()))
+    left.begin({"first": 100.0, "second": 100.0, "third": 100.0})
+    left.stop_at(clock.now + 180.0)
+    left.call()
+    assert left.suite("first") == 180.0
+    clock.now += 100.0
+    left.suite_done("first")
+    assert left.suite("second") == 80.0
+    clock.now += 90.0
+    left.suite_done("second")
+    assert left.suite("third") == 1.0
