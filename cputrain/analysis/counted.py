@@ -21,7 +21,7 @@ class Counted:
 
     Attributes:
         passes: of each worker the pairs that count; a worker without one is no pass.
-        pairs: all that there are, dropped ones too.
+        pairs: all that there are, dropped ones and those that were taken again too.
         cell, reference: pairs whose block of that side was disturbed; a pair may be in both.
     """
 
@@ -55,6 +55,9 @@ def counted(workers: Iterable[WorkerRecord]) -> Counted:
     passes, pairs, cell, reference = [], 0, 0, 0
     for worker in workers:
         ratios = []
+        for spoilt in worker.spoilt_pairs:
+            own, other = spoilt.disturbed_sides
+            pairs, cell, reference = pairs + 1, cell + own, reference + other
         for pair in worker.pairs:
             own, other = worker.disturbed_sides(pair)
             pairs, cell, reference = pairs + 1, cell + own, reference + other

@@ -124,6 +124,11 @@ class Sample(Part, frozen=True, kw_only=True):
         return waited or stolen > min(stolen_beside + MOST_APART, MOST_LOST)
 
 
+def spoilt_sides(own: Sample, reference: Sample) -> tuple[bool, bool]:
+    """Whether a cell's block was spoilt, and that of the reference beside it."""
+    return own.is_spoilt_beside(reference), reference.is_spoilt_beside(own)
+
+
 class Pair(Part, frozen=True, kw_only=True):
     """A block of a cell's worker beside one of its reference's.
 
@@ -136,3 +141,22 @@ class Pair(Part, frozen=True, kw_only=True):
     sample: Count
     reference: Sample
     first: Literal["cell", "reference"]
+
+
+class SpoiltPair(Part, frozen=True, kw_only=True):
+    """A pair that was taken again, as others had one of its blocks: it counts as dropped.
+
+    Attributes:
+        own: the cell's block.
+        reference: the other's.
+        first: which of the two ran first.
+    """
+
+    own: Sample
+    reference: Sample
+    first: Literal["cell", "reference"]
+
+    @property
+    def disturbed_sides(self) -> tuple[bool, bool]:
+        """Whether its own block was spoilt, and the reference's."""
+        return spoilt_sides(self.own, self.reference)

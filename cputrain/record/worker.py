@@ -16,7 +16,7 @@ from cputrain.record.answers import Finished, Phases, Ready, Sampled, Watched
 from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
-from cputrain.record.sample import Pair, Sample
+from cputrain.record.sample import Pair, Sample, SpoiltPair, spoilt_sides
 from cputrain.record.work import Counts, Data, SavedStart
 
 MOST_APART = math.log(1e6)
@@ -40,6 +40,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         repeats: the cell, as suite/cell, that ran the same experiment beside the same one in the
             same pass: everything here is that cell's.
         pairs: blocks of it and of the reference that ran one after the other.
+        spoilt_pairs: those that were taken again.
 
     The others are described where they come from: see `answers`.
     """
@@ -94,6 +95,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     reference_counts: Counts | None = None
     repeats: str | None = None
     pairs: list[Pair] = field(default_factory=list)
+    spoilt_pairs: list[SpoiltPair] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         try:
@@ -153,8 +155,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
 
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
         """Whether its own block was spoilt, and the reference's: such a pair does not count."""
-        own, other = self.samples[pair.sample], pair.reference
-        return own.is_spoilt_beside(other), other.is_spoilt_beside(own)
+        return spoilt_sides(self.samples[pair.sample], pair.reference)
 
     @property
     def paired_ratio(self) -> float | None:

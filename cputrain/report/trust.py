@@ -38,6 +38,7 @@ def verified(cells: Sequence[CellRow]) -> Verified:
     trained = [worker.trained for worker in workers if worker.trained is not None]
     checks = [check for worker in workers for check in worker.in_force or ()]
     pairs = [worker.disturbed_sides(pair) for worker in workers for pair in worker.pairs]
+    pairs += [pair.disturbed_sides for worker in workers for pair in worker.spoilt_pairs]
     return Verified(
         workers=len(workers),
         checks=len(checks),

@@ -10,17 +10,18 @@ from msgspec import structs
 
 from cputrain import paths
 from cputrain.experiment import Experiment
-from cputrain.record.answers import Finished
+from cputrain.record.answers import Finished, Sampled
 from cputrain.record.cell import CellKey
 from cputrain.record.files import RecordError
 from cputrain.record.process import Turn
-from cputrain.record.sample import Pair, Sample
-from cputrain.run import measured, recording, references
+from cputrain.record.sample import Sample
+from cputrain.run import measured, pairs, recording, references
 from cputrain.run.beside import Beside
 from cputrain.run.conductor.protocol import Started
 from cputrain.run.failed import CellFailed
 from cputrain.run.recorded_cell import RecordedCell
-from cputrain.worker import blocks, saved
+from cputrain.worker import saved
+from cputrain.worker.blocks import Side
 
 
 class CellRun(RecordedCell):
@@ -126,22 +127,15 @@ class CellRun(RecordedCell):
                 self.clock_s += next(self._replayed).median_s
                 return
             if self.reference_of is None:
-                self._own_block()
+                self._add(self._block("cell"))
             else:
                 self._pair()
 
     def _pair(self) -> None:
-        """A block of the worker and one of the reference, in the order that is its turn."""
-        number = len(self.record.samples)
-        sides = blocks.order(self.record.id, number)
-        for side in sides:
-            if side == "cell":
-                self._own_block()
-            else:
-                self.machine.leave_to_the_reference()
-                reference = self.beside.block(side).sample
-        pair = Pair(sample=number, reference=reference, first=sides[0])
-        self.record = self.record.but(pairs=[*self.record.pairs, pair])
+        taken = pairs.take(self.record, self.wanted, self._block)
+        self._add(taken.own)
+        every = [*self.record.pairs, taken.pair]
+        self.record = self.record.but(pairs=every, spoilt_pairs=taken.spoilt)
 
     def _take_over(self) -> bool:
         """Have what this pass has measured of the same already, if it has, as this cell's."""
@@ -167,9 +161,15 @@ class CellRun(RecordedCell):
         beside = "" if self.reference_of is None else self.reference_of.identity
         return self.experiment.identity, beside, str(self.folder)
 
-    def _own_block(self) -> None:
-        self.set_machine()
-        sampled = self.beside.block("cell")
+    def _block(self, side: Side) -> Sampled:
+        if side == "cell":
+            self.set_machine()
+        else:
+            self.machine.leave_to_the_reference()
+        return self.beside.block(side)
+
+    def _add(self, sampled: Sampled) -> None:
+        """Have a block among the samples, and on asv's clock."""
         self.record = self.record.with_sample(sampled)
         self.clock_s += sampled.sample.median_s
 

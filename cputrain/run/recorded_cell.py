@@ -84,7 +84,9 @@ class RecordedCell:
         """Seconds in which this cell had one of its workers train."""
         if not self.measures:
             return 0.0
-        beside_s = sum(sum(pair.reference.step_s) for pair in self.record.pairs)
+        beside = [pair.reference for pair in self.record.pairs]
+        beside += [pair.reference for pair in self.record.spoilt_pairs]
+        beside_s = sum(sum(sample.step_s) for sample in beside)
         return (self.record.training_s or 0.0) + beside_s + self.reference_s
 
     def _note_wall(self) -> None:

@@ -23,6 +23,9 @@ milliseconds, is about a percent of it, and both sides of a pair lose it."""
 PAIRS_S = 2.0
 """Seconds for the pairs of a cell in the first pass, about: long blocks are fewer."""
 FEWEST_PAIRS = 2
+AGAIN_S = 1.0
+"""Seconds of the steps of a pair up to which it may be taken again: on a shared host a long one is
+spoilt as often the second time."""
 FAR = 3.0
 """Ratio of two warm steps from which a few pairs will do: no noise comes near it."""
 
@@ -81,6 +84,19 @@ def pairs(most: int, cell: SideSeconds, reference: SideSeconds) -> int:
         if max(ratio, 1 / ratio) >= FAR:
             return fewest
     return max(fewest, min(most, round(PAIRS_S / (cell.block_s + reference.block_s))))
+
+
+def may_be_again(spoilt: int, wanted: int, pair_s: float) -> bool:
+    """Whether a pair that others spoilt is taken again, which takes less than a further pass.
+
+    Half as many are as are wanted: where others have the CPUs all the time none would be better.
+
+    Args:
+        spoilt: pairs of the cell that were taken again already.
+        wanted: pairs.
+        pair_s: seconds of its steps.
+    """
+    return pair_s <= AGAIN_S and spoilt < wanted // 2
 
 
 def alone(most: int, cell: SideSeconds) -> int:

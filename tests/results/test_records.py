@@ -87,7 +87,7 @@ def deep(levels):
             lambda c: c.update(schema=1),
             "written by an earlier version: run the suite again, or delete it",
         ),
-        (lambda c: c.update(schema=5), "schema 5, and this version reads 4"),
+        (lambda c: c.update(schema=6), "schema 6, and this version reads 5"),
         (lambda c: c.update(schema="2"), "schema '2'"),
         (lambda c: c.update(more=1), "unknown field `more`"),
         (lambda c: c.update(workers=[3]), "$.workers[0]"),

@@ -21,6 +21,8 @@ from cputrain.run import recording
 from cputrain.sweep.releases.requirements import HERE
 
 SCHEMA_FILE = "cputrain/record/cell.py"
+SPOKEN = (4, SCHEMA)
+"""Schemas of records since which conductors and workers say the same."""
 LISTING = """
 import json
 import msgspec
@@ -144,10 +146,10 @@ def _require_schema(label: str, commit: str) -> None:
             f"--git {label}: {commit[:10]} is earlier than typed records ({SCHEMA_FILE}), so its "
             "workers cannot be spoken with; choose a later commit"
         )
-    if int(match[1]) != SCHEMA:
+    if int(match[1]) not in SPOKEN:
         raise UsageError(
             f"--git {label}: the records of {commit[:10]} are of schema {match[1]} and this "
-            f"version speaks {SCHEMA}; choose a commit of that schema"
+            f"version speaks {' and '.join(map(str, SPOKEN))}; choose a later commit"
         )
 
 

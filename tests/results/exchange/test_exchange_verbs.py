@@ -5,6 +5,7 @@ from made_packs import everything
 from roots import take_root
 
 from cputrain.commands import cli
+from cputrain.record.cell import SCHEMA
 from cputrain.results.exchange import packfile
 
 pytestmark = pytest.mark.tools
@@ -42,7 +43,7 @@ def test_what_is_packed_here_comes_in_there(sweep, run, tmp_path_factory):
 def test_what_was_left_out_or_refused_is_said_and_is_status_1(sweep, run, tmp_path_factory):
     there = tmp_path_factory.mktemp("there")
     path = sweep.root / "output" / "here" / "SeqLen" / "128" / "run.json"
-    path.write_text(path.read_text().replace('"schema": 4', '"schema": 99'))
+    path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 99'))
     status, said = run(sweep.root, "pack", "--to", there / "x.gz")
     assert status == 1 and "left out: output/SeqLen/128/run.json: schema 99" in said
     status, said = run(there, "merge", there / "x.gz", there / "none.gz", sweep.root)

@@ -7,6 +7,7 @@ import re
 import pytest
 from made_packs import EVIL, changed, lines_of, put
 
+from cputrain.record.cell import SCHEMA
 from cputrain.results.exchange import merged
 
 pytestmark = pytest.mark.tools
@@ -23,7 +24,7 @@ RECORDS = [
     ('"values":[128]', '"values":["../../x"]', "it is of another cell than its name says"),
     ('"suite":"SeqLen"', '"suite":"Other"', "it is of another suite than its name says"),
     ('"suite":"SeqLen"', '"suite":"../x"', "Expected `str` matching regex"),
-    ('"schema":4', '"schema":99', "schema 99, and this version reads 4"),
+    (f'"schema":{SCHEMA}', '"schema":99', f"schema 99, and this version reads {SCHEMA}"),
     ("2026-11-21T11:00:00+00:00", "yesterday", "'yesterday', which is no time of a run"),
     ("2026-11-21T11:00:00+00:00", "9999-12-31T23:59:59+00:00", "no time of a run"),
     ('"first_loss":5.6', f'"reason":"{"x" * 30_000}"', "a text in it has 30000 letters"),

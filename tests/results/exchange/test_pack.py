@@ -11,6 +11,7 @@ from settled import settled
 
 from cputrain.errors import RunError, UsageError
 from cputrain.record import files
+from cputrain.record.cell import SCHEMA
 from cputrain.results.exchange import pack as packing
 from cputrain.results.exchange import packfile
 
@@ -84,7 +85,7 @@ def test_names_that_are_words_of_this_program_tell_nothing(sweep, tmp_path, monk
 
 def test_what_cannot_be_used_is_left_out_and_said(sweep, tmp_path):
     path = sweep.root / "output" / "here" / "SeqLen" / "128" / "run.json"
-    path.write_text(path.read_text().replace('"schema": 4', '"schema": 1'))
+    path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 1'))
     made = packing.pack(sweep.root, "here", tmp_path / "x.gz")
     assert made.records == 17
     (line,) = made.left_out

@@ -59,7 +59,7 @@ def _commit(folder, tag):
         ("nonsense", "no such commit here"),
         ("--help", "no such commit here"),
         ("early", "earlier than typed records"),
-        ("old", f"of schema 1 and this version speaks {SCHEMA}"),
+        ("old", f"of schema 1 and this version speaks 4 and {SCHEMA}"),
     ],
 )
 def test_a_commit_that_cannot_be_compared_is_refused_in_one_line(project, label, named):

@@ -1,0 +1,49 @@
+"""A pair: a block of a cell's worker and one of its reference, again where others spoilt one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cputrain.record.answers import Sampled
+from cputrain.record.sample import Pair, SpoiltPair, spoilt_sides
+from cputrain.record.worker import WorkerRecord
+from cputrain.worker import blocks
+from cputrain.worker.blocks import Side
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A pair, and what was taken in vain before it.
+
+    Attributes:
+        own: the cell's block, the next sample of its record.
+        pair: with the reference's.
+        spoilt: pairs that others spoilt.
+    """
+
+    own: Sampled
+    pair: Pair
+    spoilt: list[SpoiltPair]
+
+
+def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) -> Taken:
+    """The next pair of a worker.
+
+    Args:
+        record: of the worker so far.
+        wanted: pairs in all.
+        block: trains a block of a side.
+    """
+    spoilt = list(record.spoilt_pairs)
+    while True:
+        first, second = blocks.order(record.id, len(record.pairs) + len(spoilt))
+        taken = {first: block(first), second: block(second)}
+        own, reference = taken["cell"].sample, taken["reference"].sample
+        takes_s = sum(own.step_s) + sum(reference.step_s)
+        again = blocks.may_be_again(len(spoilt), wanted, takes_s)
+        if not (again and any(spoilt_sides(own, reference))):
+            break
+        spoilt.append(SpoiltPair(own=own, reference=reference, first=first))
+    pair = Pair(sample=len(record.samples), reference=reference, first=first)
+    return Taken(taken["cell"], pair, spoilt)
