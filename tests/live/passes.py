@@ -17,7 +17,7 @@ from roots import take_root
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.sample import Sample
+from cputrain.record.sample import Sample, spoilt_sides
 from cputrain.run.conductor.protocol import (
     End,
     Ended,
@@ -36,7 +36,7 @@ class Measured:
 
     Attributes:
         kept: its pairs that count; None where all were dropped.
-        dropped: pairs.
+        dropped: pairs, those that were taken again too.
         steps: of a block of the cell.
         step_s: of the cell, the median over its blocks.
     """
@@ -88,23 +88,28 @@ class Bench:
         """A pass: a fresh worker beside a fresh reference."""
         beside, worker = self.refer(reference), self.start(cell)
         self.passes += 1
-        own, others = [], []
-        for number in range(pairs):
-            for side in blocks.order(str(self.passes), number):
-                if side == "cell":
-                    own.append(self.block(worker))
-                else:
-                    others.append(self.block(beside))
+        own, others, spoilt = [], [], 0
+        while len(own) < pairs:
+            taken = {}
+            for side in blocks.order(str(self.passes), len(own) + spoilt):
+                taken[side] = self.block(worker if side == "cell" else beside)
+            mine, other = taken["cell"], taken["reference"]
+            takes_s = sum(mine.step_s) + sum(other.step_s)
+            if any(spoilt_sides(mine, other)) and blocks.may_be_again(spoilt, pairs, takes_s):
+                spoilt += 1
+                continue
+            own.append(mine)
+            others.append(other)
         self.end(worker)
         self.end(beside)
         ratios = [
             math.log(mine.median_s / other.median_s)
             for mine, other in zip(own, others, strict=True)
-            if not (mine.is_spoilt_beside(other) or other.is_spoilt_beside(mine))
+            if not any(spoilt_sides(mine, other))
         ]
         return Measured(
             Pass(tuple(ratios)) if ratios else None,
-            pairs - len(ratios),
+            pairs - len(ratios) + spoilt,
             len(own[0].step_s),
             statistics.median(sample.median_s for sample in own),
         )
