@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from made_cells import NATIVE, is_stopped
+from made_families import wait_until
 
 from cputrain.experiment import Experiment
 from cputrain.machine import processes
@@ -107,10 +108,15 @@ def test_a_failing_cell_is_a_line_and_the_reference_goes_on(run, root):
 
 def test_no_descriptor_and_no_zombie_is_left_by_cells(run):
     """The conductor of a long run serves hundreds."""
+
+    def zombies():
+        children = processes.scanned()(run.conductor)
+        return [pid for pid in children if not processes.lives(pid)]
+
     counts = []
-    for number in range(4):
+    for number in range(4):  # the first one starts the reference, which stays
         pairs(run.cell(f"cell{number}", samples=2))
-        zombies = [pid for pid in processes.scanned()(run.conductor) if not processes.lives(pid)]
-        assert zombies == []
+        wait_until(lambda: not zombies(), "a zombie is left")
         counts.append(run.descriptors())
-    assert counts[-1] == counts[1], counts
+    # The conductor may not have closed the last cell's line yet.
+    wait_until(lambda: run.descriptors() <= min(counts[1:]), "a descriptor is left")
