@@ -13,8 +13,8 @@ from cputrain.worker.blocks import Side
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A pair, and what was taken in vain before it.
+class NextPair:
+    """A pair that counts, unless others spoilt the last try too, and those before it.
 
     Attributes:
         own: the cell's block, the next sample of its record.
@@ -27,7 +27,7 @@ class Taken:
     spoilt: list[SpoiltPair]
 
 
-def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) -> Taken:
+def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) -> NextPair:
     """The next pair of a worker.
 
     Args:
@@ -46,4 +46,4 @@ def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) ->
             break
         spoilt.append(SpoiltPair(own=own, reference=reference, first=first))
     pair = Pair(sample=len(record.samples), reference=reference, first=first)
-    return Taken(taken["cell"], pair, spoilt)
+    return NextPair(taken["cell"], pair, spoilt)
