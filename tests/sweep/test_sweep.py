@@ -102,7 +102,9 @@ def test_the_stored_number_is_the_worker_s_own_clock(trial):
     number = step_s(records.read_file(path).workers)
     assert stored == pytest.approx(number, rel=1e-4)  # asv keeps five digits
     assert rows(trial)["First", "2"]["step_s"] == number
-    assert [len(sample["step_s"]) for sample in worker["samples"]] == [3, 3, 3, 3]
+    # How many blocks there are depends on how long a warm step took, and here others may run.
+    steps = [len(sample["step_s"]) for sample in worker["samples"]]
+    assert {*steps} == {3} and 2 <= len(steps) <= 4
     assert worker["trained"]["steps_asked"] == worker["trained"]["steps_done"]
     assert all(check["ok"] for check in worker["in_force"])
 
