@@ -90,6 +90,7 @@ def may_be_again(spoilt: int, wanted: int, pair_s: float) -> bool:
     """Whether a pair that others spoilt is taken again, which takes less than a further pass.
 
     Half as many are as are wanted: where others have the CPUs all the time none would be better.
+    It is the time of a pair that does not count; no pair counts, or not, by its time.
 
     Args:
         spoilt: pairs of the cell that were taken again already.
