@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from cputrain.machine.controls.files import Files
+from cputrain.machine.controls.control import Files
 
 CPU = "/sys/devices/system/cpu"
 CPUFREQ = f"{CPU}/cpufreq"

@@ -10,9 +10,9 @@ from cputrain import environ
 from cputrain.knobs.inforce import Check, same
 from cputrain.knobs.knob import Knob, Placement
 from cputrain.machine import clock
-from cputrain.machine.controls import wanted
+from cputrain.machine.controls import changes
+from cputrain.machine.controls.control import Files, machine_root
 from cputrain.machine.controls.cpufreq import Turbo
-from cputrain.machine.controls.files import Files, machine_root
 from cputrain.machine.controls.frequency import HIGH, LOW, Frequency
 from cputrain.machine.reading import ROOT, Unknown
 
@@ -31,12 +31,12 @@ class Clocked(Knob):
     """
 
     def why_not(self, experiment: Experiment) -> str | None:
-        return wanted.why_not(experiment)
+        return changes.why_not(experiment)
 
     def environment(self, experiment: Experiment, placement: Placement) -> dict[str, str]:
         """Where the worker reads back, in a trial on a made tree."""
         made = environ.value(environ.MACHINE_ROOT)
-        changed = made and wanted.controls(experiment.system, Files(), placement.cpus)
+        changed = made and changes.controls(experiment.system, Files(), placement.cpus)
         return {environ.MACHINE_ROOT: made} if made and changed else {}
 
     def checks(
@@ -44,7 +44,7 @@ class Clocked(Knob):
     ) -> list[Check]:
         files = Files(machine_root())
         checks: list[Check] = []
-        for control, value in wanted.controls(experiment.system, files, placement.cpus):
+        for control, value in changes.controls(experiment.system, files, placement.cpus):
             if isinstance(control, Turbo):
                 checks.append(same("turbo", value, control.state()))
             elif isinstance(control, Frequency):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from cputrain.experiment import Experiment
-from cputrain.machine.controls import wanted
+from cputrain.machine.controls import changes
 from cputrain.machine.controls.changes import Changes
-from cputrain.machine.controls.files import ControlError
+from cputrain.machine.controls.control import ControlError
 from cputrain.record.process import Change
 from cputrain.run.failed import CellFailed
 
@@ -32,7 +32,7 @@ class MachineSettings:
         """
         if self._changes is not None:
             return
-        self._changes = wanted.changes_of(self._experiment)
+        self._changes = changes.changes_of(self._experiment)
         try:
             self._changes.apply()
         except ControlError as error:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from cputrain.machine.controls import wanted
-from cputrain.machine.controls.control import Control
+from cputrain.machine.controls import changes
+from cputrain.machine.controls.control import Control, Files, machine_root
 from cputrain.machine.controls.cpufreq import ruled_cpus
-from cputrain.machine.controls.files import Files, machine_root
 from cputrain.machine.controls.journal import CONTROLS, Saved
 from cputrain.sweep import plan
 
@@ -25,7 +24,7 @@ class Promise:
         for planned in suites:
             for cell in planned.cells:
                 if cell.why_not is None:
-                    unset = wanted.unset(cell.experiment.system, self.files)
+                    unset = changes.unset(cell.experiment.system, self.files)
                     for control, _ in unset:
                         self._controls.setdefault(planned.name, []).append(control)
         self._before = self._read()

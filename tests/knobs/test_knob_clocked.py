@@ -8,7 +8,7 @@ from settled import settled
 from cputrain.experiment import ExperimentError
 from cputrain.knobs import clocked
 from cputrain.machine import clock
-from cputrain.machine.controls.files import Files
+from cputrain.machine.controls.control import Files
 from cputrain.machine.controls.frequency import Frequency
 from cputrain.machine.reading import Unknown
 from cputrain.run import placement

@@ -1,8 +1,8 @@
 """Forked workers beside fresh interpreters: whether their steps take the same time.
 
-`python -m tests.live.forked 20 8`: fresh workers a side, pairs of each. Which of the two starts
-first, as the reference, changes from one to the next. Same within 2 % by two one-sided tests at
-5 %, with Student's t over the workers.
+`python -m tests.live.forked 20 8`: workers a side, pairs of each. Each forked one has a parent of
+its own; which of the two starts first, as the reference, changes from one to the next. Same within
+2 % by two one-sided tests at 5 %, with Student's t over the workers.
 """
 
 import argparse
@@ -31,9 +31,9 @@ def main() -> None:
         experiment.training.seed == 0 and honest(experiment, placed)
     )
     ratios = []
-    with bench() as workers:
-        for number in range(args.workers):
-            sides, sign = ((fresh, base), 1) if number % 2 else ((base, fresh), -1)
+    for number in range(args.workers):
+        sides, sign = ((fresh, base), 1) if number % 2 else ((base, fresh), -1)
+        with bench() as workers:  # and with it a parent, whose memory layout forks share
             if (kept := workers.measure(*sides, args.pairs).kept) is not None:
                 ratios.append(sign * kept.median)
     report("fresh interpreter over forked", ratios)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from made_cpufreq import BOOST, CPUFREQ, NO_TURBO, THP, desktop, laptop, policy, server, virtual
 
+from cputrain.machine.controls.control import ControlError, HugePageMode
 from cputrain.machine.controls.cpufreq import (
     EnergyPreference,
     Governor,
@@ -14,9 +15,7 @@ from cputrain.machine.controls.cpufreq import (
     policies,
     ruled_cpus,
 )
-from cputrain.machine.controls.files import ControlError
 from cputrain.machine.controls.frequency import Frequency
-from cputrain.machine.controls.huge_pages import HugePageMode
 from cputrain.machine.controls.journal import CONTROLS
 
 MACHINES = {"server": server, "laptop": laptop, "desktop": desktop, "virtual": virtual}

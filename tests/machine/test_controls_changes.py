@@ -8,9 +8,8 @@ from made_cpufreq import THP, desktop, everything, laptop, policy, server
 
 from cputrain.experiment.system import System
 from cputrain.machine.controls import journal
-from cputrain.machine.controls.changes import Changes
-from cputrain.machine.controls.files import ControlError
-from cputrain.machine.controls.wanted import controls
+from cputrain.machine.controls.changes import Changes, controls
+from cputrain.machine.controls.control import ControlError
 
 ASKED = {
     "governor": (server, {"governor": "performance"}),

@@ -8,8 +8,8 @@ from made_cpufreq import everything, policy, server
 
 from cputrain.commands import cli
 from cputrain.machine.controls import journal
+from cputrain.machine.controls.control import Files
 from cputrain.machine.controls.cpufreq import Governor
-from cputrain.machine.controls.files import Files
 
 FILE = policy(0, "scaling_governor")
 ONLINE = "/sys/devices/system/cpu/cpu1/online"

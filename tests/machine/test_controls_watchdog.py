@@ -22,8 +22,8 @@ CHANGING = """
 import sys, time
 from pathlib import Path
 from cputrain.machine.controls.changes import Changes
-from cputrain.machine.controls.files import Files
-from cputrain.machine.controls.wanted import controls
+from cputrain.machine.controls.control import Files
+from cputrain.machine.controls.changes import controls
 from cputrain.experiment.system import System
 files = Files(Path(sys.argv[1]))
 asked = System(governor="performance", frequency_ghz=1.2, turbo="off")

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from cputrain.machine import cpu, reading
-from cputrain.machine.controls.control import Control, readable
-from cputrain.machine.controls.files import Files
+from cputrain.machine.controls.control import Control, Files, readable
 from cputrain.machine.reading import Unknown
 
 CPUFREQ = "/sys/devices/system/cpu/cpufreq"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Mapping
 
+from cputrain.machine.controls.control import ControlError, Files
 from cputrain.machine.controls.cpufreq import (
     CPUFREQ,
     NO_TURBO,
@@ -12,7 +13,6 @@ from cputrain.machine.controls.cpufreq import (
     Turbo,
     why_no_policy,
 )
-from cputrain.machine.controls.files import ControlError, Files
 from cputrain.machine.reading import Unknown
 
 LOW, HIGH = "scaling_min_freq", "scaling_max_freq"

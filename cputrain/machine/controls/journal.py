@@ -11,10 +11,9 @@ from typing import Any
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.machine.controls.control import Control
+from cputrain.machine.controls.control import Control, HugePageMode
 from cputrain.machine.controls.cpufreq import EnergyPreference, Governor, Turbo
 from cputrain.machine.controls.frequency import Frequency
-from cputrain.machine.controls.huge_pages import HugePageMode
 from cputrain.machine.reading import ROOT
 
 SCHEMA = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cputrain import environ
 from cputrain.errors import UsageError
-from cputrain.machine.controls.files import Files, machine_root
+from cputrain.machine.controls.control import Files, machine_root
 from cputrain.machine.controls.journal import CONTROLS, Journal
 
 PATIENCE_S = 30.0

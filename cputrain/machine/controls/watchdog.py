@@ -21,7 +21,7 @@ from pathlib import Path
 
 from cputrain import paths
 from cputrain.errors import UsageError
-from cputrain.machine.controls.files import ControlError, Files
+from cputrain.machine.controls.control import ControlError, Files
 from cputrain.machine.controls.journal import Journal
 from cputrain.machine.controls.leftover import undo
 
