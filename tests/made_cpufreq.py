@@ -121,8 +121,8 @@ class Kernel(Files):
         self._set(folder, file, value)
         for folder in self._folders():
             high = f"{folder}/scaling_max_freq"
-            asked = self.highest.setdefault(folder, self.number(high))
-            self.path(high).write_text(f"{min(asked, self._reach(folder))}\n")
+            limit = self.highest.setdefault(folder, self.number(high))
+            self.path(high).write_text(f"{min(limit, self._reach(folder))}\n")
 
     def _boost(self, folder, file, value):
         """As amd-pstate does: what cpuinfo says follows, and users' highest limits are lost."""
@@ -146,13 +146,13 @@ class Kernel(Files):
 
 def policies(groups, **files):
     """One policy for each group of CPUs, with the same files."""
-    found = {}
+    contents = {}
     for cpus in groups:
         folder = f"{CPUFREQ}/policy{cpus[0]}"
         listed = " ".join(map(str, cpus))
         own = {"affected_cpus": listed, "related_cpus": listed, **files}
-        found |= {f"{folder}/{name}": text for name, text in own.items()}
-    return found
+        contents |= {f"{folder}/{name}": text for name, text in own.items()}
+    return contents
 
 
 def server(root):

@@ -14,15 +14,15 @@ from cputrain.engines import settings
 from cputrain.experiment import Experiment
 from cputrain.run.placement import place
 
-asked = [Experiment().but(**changes) for changes in json.loads(sys.argv[1])]
-placed = [place(experiment) for experiment in asked]  # importing torch may bind this thread
+experiments = [Experiment().but(**changes) for changes in json.loads(sys.argv[1])]
+placed = [place(experiment) for experiment in experiments]  # importing torch may bind this thread
 import torch
 from cputrain.engines.torch_ import readings
 
 matrix = torch.ones(512, 512)
 torch.nn.functional.gelu(matrix @ matrix)
 told = []
-for experiment, placement in zip(asked, placed):
+for experiment, placement in zip(experiments, placed):
     checks = settings.checks(experiment, placement, readings.readings())
     told.append({check.name: [check.ok, str(check.actual)] for check in checks})
 print(json.dumps(told))
@@ -52,9 +52,11 @@ TORCH = [{"intra_op_threads": 3}, {"inter_op_threads": 97}]
 @functools.cache
 def plain():
     """`told` of PINNED, RUNTIMES and TORCH in a process that was told two threads alone."""
-    asked = {"pinned": PINNED, "runtimes": RUNTIMES, "torch": TORCH}
-    checks = iter(told([one for some in asked.values() for one in some], OMP_NUM_THREADS="2"))
-    return {name: [next(checks) for _ in some] for name, some in asked.items()}
+    groups = {"pinned": PINNED, "runtimes": RUNTIMES, "torch": TORCH}
+    checks = iter(
+        told([changes for group in groups.values() for changes in group], OMP_NUM_THREADS="2")
+    )
+    return {name: [next(checks) for _ in group] for name, group in groups.items()}
 
 
 def failed(checks):

@@ -91,7 +91,9 @@ def _ratios(rng, engine, pairs, block):
     cell_is_first = (np.arange(pairs) + rng.integers(2)) % 2 == 0
     ratios = np.where(cell_is_first, first - second, second - first)
     both = zip(samples[0::2], samples[1::2], strict=True)
-    drop = [one.is_spoilt_beside(other) or other.is_spoilt_beside(one) for one, other in both]
+    drop = [
+        sample.is_spoilt_beside(other) or other.is_spoilt_beside(sample) for sample, other in both
+    ]
     return [float(ratio) for ratio, out in zip(ratios, drop, strict=True) if not out]
 
 

@@ -28,9 +28,9 @@ def text(path):
 
 @pytest.fixture(scope="module")
 def known():
-    found, problems = example.read(PROJECT)
+    known_example, problems = example.read(PROJECT)
     assert problems == []
-    return found
+    return known_example
 
 
 @pytest.fixture(scope="module")

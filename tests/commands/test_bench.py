@@ -122,15 +122,15 @@ def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(
 
 def running(venv):
     """The words of every process whose interpreter is in `venv`."""
-    found = []
+    commands = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = path.read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue  # ended meanwhile
         if words[0].startswith(str(venv)):
-            found.append(words)
-    return found
+            commands.append(words)
+    return commands
 
 
 def test_bad_usage_ends_before_anything_is_installed(copy):

@@ -10,22 +10,22 @@ from cputrain.commands import doctor
 from cputrain.machine import busy
 
 
-def found(root, what):
-    (one,) = (f for f in doctor.findings(root, watch_s=0.0) if f.text.startswith(what))
-    return one
+def finding_of(root, what):
+    (finding,) = (f for f in doctor.findings(root, watch_s=0.0) if f.text.startswith(what))
+    return finding
 
 
 def test_a_server_that_will_disturb(server):
-    assert found(server.root, "governor: powersave").level == "warn"
-    turbo = found(server.root, "turbo: on")
+    assert finding_of(server.root, "governor: powersave").level == "warn"
+    turbo = finding_of(server.root, "turbo: on")
     assert turbo.level == "warn" and "intel_pstate/no_turbo" in turbo.do and "echo 1" in turbo.do
-    assert "16 CPUs on 8 cores" in found(server.root, "SMT").text
-    assert found(server.root, "load: 12.5").level == "warn"
-    assert found(server.root, "swap: 4.0 GiB").level == "warn"
-    assert found(server.root, "memory: 128.0 GiB").level == "ok"
-    assert found(server.root, "transparent huge pages: always").level == "ok"
-    assert found(server.root, "hypervisor: none").level == "ok"
-    assert found(server.root, "run-queue delay").level == "warn"
+    assert "16 CPUs on 8 cores" in finding_of(server.root, "SMT").text
+    assert finding_of(server.root, "load: 12.5").level == "warn"
+    assert finding_of(server.root, "swap: 4.0 GiB").level == "warn"
+    assert finding_of(server.root, "memory: 128.0 GiB").level == "ok"
+    assert finding_of(server.root, "transparent huge pages: always").level == "ok"
+    assert finding_of(server.root, "hypervisor: none").level == "ok"
+    assert finding_of(server.root, "run-queue delay").level == "warn"
 
 
 def test_a_server_made_quiet(server):
@@ -35,23 +35,23 @@ def test_a_server_made_quiet(server):
     server.put({"/sys/fs/cgroup/user.slice/job/cpu.max": "max 100000"})
     server.put({"/proc/self/task/1/schedstat": "1 2 3"})
     for what in ("governor: performance", "turbo: off", "load: 0", "cgroup quota: none"):
-        assert found(server.root, what).level == "ok"
-    assert found(server.root, "run-queue delay").level == "ok"
+        assert finding_of(server.root, what).level == "ok"
+    assert finding_of(server.root, "run-queue delay").level == "ok"
 
 
 def test_boost_of_other_drivers(server):
     (server.root / "sys/devices/system/cpu/intel_pstate/no_turbo").unlink()
     server.put({"/sys/devices/system/cpu/cpufreq/boost": 1})
-    assert "echo 0" in found(server.root, "turbo: on").do
+    assert "echo 0" in finding_of(server.root, "turbo: on").do
     server.put({"/sys/devices/system/cpu/cpufreq/boost": 0})
-    assert found(server.root, "turbo: off").level == "ok"
+    assert finding_of(server.root, "turbo: off").level == "ok"
 
 
 def test_a_machine_that_says_hardly_anything_is_unknown_and_not_ok(bare):
     for what in ("governor", "turbo", "SMT", "cgroup quota", "cpuset", "swap", "memory", "steal"):
-        assert found(bare.root, f"{what}: ").level == "unknown"
-    assert found(bare.root, "hypervisor: unnamed").level == "warn"
-    assert found(bare.root, "container: ").level == "unknown"
+        assert finding_of(bare.root, f"{what}: ").level == "unknown"
+    assert finding_of(bare.root, "hypervisor: unnamed").level == "warn"
+    assert finding_of(bare.root, "container: ").level == "unknown"
 
 
 def test_every_finding_is_one_line_and_every_warning_says_what_to_do(server):
@@ -63,9 +63,9 @@ def test_every_finding_is_one_line_and_every_warning_says_what_to_do(server):
 def test_busy_processes():
     before = {1: ("init", 5.0), 2: ("make (x)", 1.0), 3: ("sh", 1.0)}
     after = {1: ("init", 5.001), 2: ("make (x)", 2.5), 3: ("sh", 1.2), 4: ("new", 9.0)}
-    found = busy.heavy(before, after, seconds=1.0)
-    assert [(one.pid, one.name) for one in found] == [(2, "make (x)"), (3, "sh")]
-    assert found[0].share == pytest.approx(1.5)
+    heavy = busy.heavy(before, after, seconds=1.0)
+    assert [(process.pid, process.name) for process in heavy] == [(2, "make (x)"), (3, "sh")]
+    assert heavy[0].share == pytest.approx(1.5)
     assert busy.heavy(before, before, seconds=0.0) == []
 
 
@@ -76,7 +76,7 @@ def test_a_busy_process_is_seen_here():
         while rival.pid not in pids and time.monotonic() < end:
             before = busy.processes()
             time.sleep(0.4)
-            pids = [one.pid for one in busy.heavy(before, busy.processes(), 0.4)]
+            pids = [process.pid for process in busy.heavy(before, busy.processes(), 0.4)]
     finally:
         rival.kill()
         rival.wait()

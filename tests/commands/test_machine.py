@@ -46,20 +46,20 @@ MEASURED = {
 def test_what_was_measured(server, tmp_path):
     path = tmp_path / identity.machine_name(server.root) / "machine.json"
     measurements.merge(path, MEASURED)
-    found = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
-    assert "2026-11-21" in found["measured"]
-    assert found["peak_2_threads"].endswith("220.0 GFLOP/s, fp32 matrix product")
-    assert found["bandwidth_2_threads"].endswith("35.3 GB/s, triad, 3 arrays of 128 MiB")
-    assert found["bandwidth_1_threads"].endswith("unknown (too little memory)")
-    assert found["clock_then"].endswith("unknown (no code can be mapped)")
-    assert found["pinned"].split()[1] == "no:"
-    assert found["flags"].endswith("fpu sse4_2 avx2")
-    assert found["torch"].endswith("2.13.0") and "not installed" in found["jax"]
-    assert found["torch_build"].endswith("AVX2")
-    assert "GHz" in found["clock_now"] or "unknown (" in found["clock_now"]
+    lines = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
+    assert "2026-11-21" in lines["measured"]
+    assert lines["peak_2_threads"].endswith("220.0 GFLOP/s, fp32 matrix product")
+    assert lines["bandwidth_2_threads"].endswith("35.3 GB/s, triad, 3 arrays of 128 MiB")
+    assert lines["bandwidth_1_threads"].endswith("unknown (too little memory)")
+    assert lines["clock_then"].endswith("unknown (no code can be mapped)")
+    assert lines["pinned"].split()[1] == "no:"
+    assert lines["flags"].endswith("fpu sse4_2 avx2")
+    assert lines["torch"].endswith("2.13.0") and "not installed" in lines["jax"]
+    assert lines["torch_build"].endswith("AVX2")
+    assert "GHz" in lines["clock_now"] or "unknown (" in lines["clock_now"]
     measurements.merge(path, {"date": "d", "int8_matmul_flops": {"4": 9e11}})
-    found = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
-    assert found["peak_4_threads"].endswith("900.0 GOP/s, int8 matrix product")
+    lines = {line.split()[0]: line for line in machine.lines(server.root, tmp_path)}
+    assert lines["peak_4_threads"].endswith("900.0 GOP/s, int8 matrix product")
     path.write_text("{")
     with pytest.raises(MachineError):
         machine.lines(server.root, tmp_path)
@@ -81,8 +81,8 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     folder = tmp_path / "asv" / "laptop"
     folder.mkdir(parents=True)
     (folder / "machine.json").write_text('{"machine": "laptop", "cpu": "i5-1240P", "isa": null}')
-    found = [line.split() for line in machine.other_lines("laptop", tmp_path)]
-    assert ["cpu", "i5-1240P"] in found and ["isa", "unknown"] in found
+    words = [line.split() for line in machine.other_lines("laptop", tmp_path)]
+    assert ["cpu", "i5-1240P"] in words and ["isa", "unknown"] in words
     why = {"unknown_facts": {"isa": "no flags"}}
     measurements.merge(tmp_path / "laptop" / "machine.json", MEASURED | why)
     lines = machine.other_lines("laptop", tmp_path)

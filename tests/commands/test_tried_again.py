@@ -69,7 +69,7 @@ def told(said, what):
     return [line.strip() for line in lines[:count]]
 
 
-ONE = ["tests/test_1.py::test_once"]
+FAILED_ONCE = ["tests/test_1.py::test_once"]
 
 
 def test_where_all_pass_nothing_is_run_again(run):
@@ -79,19 +79,19 @@ def test_where_all_pass_nothing_is_run_again(run):
 
 def test_what_passes_the_second_time_is_told_and_no_failure(run):
     status, said = run(ONCE)
-    assert status == 0 and told(said, "failed once, passed when run again") == ONE
+    assert status == 0 and told(said, "failed once, passed when run again") == FAILED_ONCE
     assert "failed twice" not in said
 
 
 def test_what_failed_in_either_part_is_run_after_both(run):
     status, said = run(ONCE, parts=2)
-    assert status == 0 and told(said, "failed once, passed when run again") == ONE * 2
+    assert status == 0 and told(said, "failed once, passed when run again") == FAILED_ONCE * 2
     assert said.rindex("tests here") < said.index("once more, alone")
 
 
 def test_what_fails_both_times_is_a_failure(run):
     status, said = run(ONCE, ALWAYS, processes=2)
-    assert status == 1 and told(said, "failed once, passed when run again") == ONE
+    assert status == 1 and told(said, "failed once, passed when run again") == FAILED_ONCE
     assert told(said, "failed twice") == ["tests/test_2.py::test_always"]
 
 

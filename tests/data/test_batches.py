@@ -15,7 +15,7 @@ def packed(stream, seq_len, batch_size, seed=0) -> Epochs:
     return Epochs(Packed(np.asarray(stream), seq_len), Causal(seq_len), batch_size, seed)
 
 
-def one_epoch(batches: Epochs) -> list[tuple[np.ndarray, np.ndarray]]:
+def first_epoch(batches: Epochs) -> list[tuple[np.ndarray, np.ndarray]]:
     """The sequences of the first epoch, in stream order; batch_size must be 1."""
     got = [batches.batch(step) for step in range(len(batches))]
     return sorted(((b.inputs[0], b.targets[0]) for b in got), key=lambda pair: pair[0][0])
@@ -25,7 +25,7 @@ def one_epoch(batches: Epochs) -> list[tuple[np.ndarray, np.ndarray]]:
 def test_a_target_is_the_next_token_and_each_is_predicted_once_an_epoch(sizes):
     length, seq_len, _ = sizes
     stream = np.arange(1000, 1000 + length)
-    pairs = one_epoch(packed(stream, seq_len, 1, seed=3))
+    pairs = first_epoch(packed(stream, seq_len, 1, seed=3))
     inputs = np.concatenate([pair[0] for pair in pairs if pair[0][0] != END])
     targets = np.concatenate([pair[1] for pair in pairs])
     counted = targets != IGNORE

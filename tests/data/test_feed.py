@@ -16,11 +16,11 @@ from cputrain.experiment import Experiment
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_batches_have_the_experiment_s_shape_and_do_not_depend_on_the_process(kind, text_root):
     fields = {"seq_len": 32, "batch_size": 3, "seed": 4, **OBJECTIVES[kind]}
-    one, two = opened(text_root, **fields), opened(text_root, **fields)
-    first = one.first
-    given = [one.next() for _ in range(5)]
-    assert equal(given[0], first) and equal(two.first, first)
-    assert all(equal(batch, two.next()) for batch in given)
+    feed, twin = opened(text_root, **fields), opened(text_root, **fields)
+    first = feed.first
+    given = [feed.next() for _ in range(5)]
+    assert equal(given[0], first) and equal(twin.first, first)
+    assert all(equal(batch, twin.next()) for batch in given)
     assert not equal(given[1], given[2])
     arrays = [given[1].inputs, given[1].targets]
     if kind == "masked_node":
@@ -32,7 +32,7 @@ def test_batches_have_the_experiment_s_shape_and_do_not_depend_on_the_process(ki
     assert max(array.max() for array in arrays) < Experiment().but(**fields).model.vocab_size
     other = opened(text_root, **(fields | {"seed": 5}))
     assert not equal(other.first, first)
-    assert one.waited_s == 0.0 and one.thread_ids == () and one.queue_bytes == 0
+    assert feed.waited_s == 0.0 and feed.thread_ids == () and feed.queue_bytes == 0
 
 
 def test_next_tokens_of_a_made_corpus_and_their_share(small):
@@ -52,7 +52,7 @@ def test_no_padded_sequence_crosses_documents_and_none_loses_a_token(small):
     facts = feed.facts()
     pieces = [-(-(len(document) - 1) // 16) for document in DOCUMENTS]
     assert facts["sequences"] == sum(pieces) and 0 in pieces and max(pieces) > 2
-    found: dict[int, list[int]] = {}
+    sequences: dict[int, list[int]] = {}
     counted = 0
     for _ in range(facts["sequences"]):
         batch = feed.next()
@@ -61,14 +61,14 @@ def test_no_padded_sequence_crosses_documents_and_none_loses_a_token(small):
         assert (targets[:count] != IGNORE).all()
         assert END not in inputs[:count]  # so that no target is of another document
         assert (inputs[count:] == END).all()
-        found[int(place)] = [inputs[0], *targets[:count]]
+        sequences[int(place)] = [inputs[0], *targets[:count]]
         counted += count
     expected = [
         document[start : start + 17]
         for document in DOCUMENTS
         for start in range(0, len(document) - 1, 16)
     ]
-    assert [found[place] for place in range(len(found))] == expected
+    assert [sequences[place] for place in range(len(sequences))] == expected
     assert facts["counted_share"] == counted / (16 * facts["sequences"])
 
 

@@ -42,13 +42,13 @@ def test_padded_documents_are_cut_alike_in_memory_and_one_by_one(documents, leng
     if not any(documents):
         return
     windows = Padded(stream(documents), length, END)
-    found = [windows[place] for place in range(len(windows))]
-    same(found, cut_padded((np.array([*document, END]) for document in documents), length, 1))
+    pieces = [windows[place] for place in range(len(windows))]
+    same(pieces, cut_padded((np.array([*document, END]) for document in documents), length, 1))
     # Put together again, without each piece's first token, they are the documents.
-    following = [token for window in found for token in window[1:]]
+    following = [token for window in pieces for token in window[1:]]
     assert following == [token for document in documents for token in [*document, END][1:]]
-    assert all(2 <= len(window) <= length + 1 for window in found)
-    assert all(END not in window[:-1] for window in found)
+    assert all(2 <= len(window) <= length + 1 for window in pieces)
+    assert all(END not in window[:-1] for window in pieces)
 
 
 @given(DOCUMENTS, LENGTHS)

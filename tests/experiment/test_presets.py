@@ -29,10 +29,10 @@ ROWS = [line.split() for line in TABLE.strip().splitlines()]
 @pytest.mark.parametrize(("name", "objective", "sizes"), [(r[0], r[1], r[2:]) for r in ROWS])
 def test_the_configuration_is_the_published_one(name, objective, sizes):
     model, training = PRESETS[name].experiment.model, PRESETS[name].experiment.training
-    found = [model.n_layer, model.n_embd, model.n_head, model.hidden, model.vocab_size]
-    found += [training.seq_len, training.batch_size, training.grad_accum]
+    configuration = [model.n_layer, model.n_embd, model.n_head, model.hidden, model.vocab_size]
+    configuration += [training.seq_len, training.batch_size, training.grad_accum]
     assert training.objective == objective
-    assert found == [int(size) for size in sizes]
+    assert configuration == [int(size) for size in sizes]
     assert training.optimizer == "adamw" and training.precision == "fp32"
 
 
@@ -68,19 +68,19 @@ def by_hand(layers, width, vocab, seq, tied=True):
 
 
 def test_parameter_counts():
-    found = {name: n_params(preset.experiment) for name, preset in PRESETS.items()}
-    assert found["llm-25m"] == by_hand(4, 256, 32_000, 512, tied=False)
-    assert found["llm-117m"] == by_hand(12, 768, 50_000, 1024)
-    assert found["wiki-24m"] == by_hand(6, 512, 16_000, 256)
-    assert found["path-2.5m"] == by_hand(3, 256, 45, 64)
-    assert found["path-600k"] == by_hand(4, 128, 45, 64)
+    counts = {name: n_params(preset.experiment) for name, preset in PRESETS.items()}
+    assert counts["llm-25m"] == by_hand(4, 256, 32_000, 512, tied=False)
+    assert counts["llm-117m"] == by_hand(12, 768, 50_000, 1024)
+    assert counts["wiki-24m"] == by_hand(6, 512, 16_000, 256)
+    assert counts["path-2.5m"] == by_hand(3, 256, 45, 64)
+    assert counts["path-600k"] == by_hand(4, 128, 45, 64)
     width, vocab = 768, 8_000
     # No last norm, but one after the embeddings; relations, a second head, the first one's layer.
     extra = 12 * width + vocab * width + width**2 + width + 2 * width + vocab
-    assert found["mlm-80m"] == by_hand(12, width, vocab, 512) + extra
+    assert counts["mlm-80m"] == by_hand(12, width, vocab, 512) + extra
     for name, preset in PRESETS.items():
         if preset.stated:  # their labels, ours by their own configurations: both are said
-            assert 0.75 < found[name] / preset.stated < 1.4, name
+            assert 0.75 < counts[name] / preset.stated < 1.4, name
 
 
 def test_implied_step_times():
@@ -155,7 +155,7 @@ def test_guesses_grow_with_what_is_run(monkeypatch):
     inductor = usual.but(compile="inductor", samples=1)
     cold, warm = (guess_s(inductor.but(jit_state=s, steps=1)) for s in ("cold", "warm"))
     assert guess_s(usual) < cold < warm
-    found = guess_s(inductor.but(jit_state="warm", steps=1), finds_code=True)
-    assert guess_s(usual) < found < cold - 20
+    with_code = guess_s(inductor.but(jit_state="warm", steps=1), finds_code=True)
+    assert guess_s(usual) < with_code < cold - 20
     monkeypatch.setattr(durations, "_has", lambda root, *names: True)
     assert guess_s(usual.but(precision="bf16")) == guess_s(usual)

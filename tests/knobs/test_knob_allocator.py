@@ -138,8 +138,8 @@ def test_thresholds_of_which_one_is_left_out_are_caught():
 
 def test_thresholds_that_are_set_and_have_no_effect_are_caught():
     """They are glibc's, and another allocator serves that gives large blocks back."""
-    found = checks("glibc_thresholds", LD_PRELOAD=installed("jemalloc"), **THRESHOLDS)
-    assert [check["ok"] for check in found] == [False, True, False]
+    heap_checks = checks("glibc_thresholds", LD_PRELOAD=installed("jemalloc"), **THRESHOLDS)
+    assert [check["ok"] for check in heap_checks] == [False, True, False]
 
 
 def test_tunables_joined_with_others_are_found(tmp_path):

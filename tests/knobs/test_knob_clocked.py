@@ -25,15 +25,11 @@ def made(tmp_path, monkeypatch):
     return kernel
 
 
-def experiment(**changes):
-    return settled(**changes)
-
-
 def failed(changes):
-    asked = experiment(**changes)
-    found = KNOB.checks(asked, placement.place(asked), {})
-    assert found
-    return [check.name for check in found if not check.ok]
+    experiment = settled(**changes)
+    checks = KNOB.checks(experiment, placement.place(experiment), {})
+    assert checks
+    return [check.name for check in checks if not check.ok]
 
 
 @pytest.mark.parametrize(
@@ -48,28 +44,28 @@ def failed(changes):
 )
 def test_what_no_machine_has_is_refused(changes, named):
     with pytest.raises(ExperimentError) as caught:
-        experiment(**changes)
+        settled(**changes)
     assert named in str(caught.value)
 
 
 def test_reasons_come_in_the_order_in_which_they_can_be_mended(made, monkeypatch):
-    asked = experiment(governor="performance", frequency_ghz=1.6)
-    assert "has performance, powersave" in KNOB.why_not(experiment(governor="ondemand"))
-    assert "not among the clocks" in KNOB.why_not(asked.but(frequency_ghz=9.6))
-    file = made.path(policy(min(placement.place(asked).cpus), "scaling_max_freq"))
+    experiment = settled(governor="performance", frequency_ghz=1.6)
+    assert "has performance, powersave" in KNOB.why_not(settled(governor="ondemand"))
+    assert "not among the clocks" in KNOB.why_not(experiment.but(frequency_ghz=9.6))
+    file = made.path(policy(min(placement.place(experiment).cpus), "scaling_max_freq"))
     file.chmod(0o444)
-    assert "scaling_max_freq cannot be written" in KNOB.why_not(asked)
+    assert "scaling_max_freq cannot be written" in KNOB.why_not(experiment)
     file.chmod(0o644)
-    assert KNOB.why_not(asked) == (
+    assert KNOB.why_not(experiment) == (
         "changes this machine's governor and clock limits: allow it with --allow-machine-changes"
     )
-    assert placement.why_not(asked) == KNOB.why_not(asked)
+    assert placement.why_not(experiment) == KNOB.why_not(experiment)
     monkeypatch.setenv("CPUTRAIN_ALLOW_MACHINE_CHANGES", "1")
-    assert KNOB.why_not(asked) is None
+    assert KNOB.why_not(experiment) is None
 
 
 def test_what_is_so_already_needs_no_leave(made):
-    assert KNOB.why_not(experiment(governor="powersave", turbo="on")) is None
+    assert KNOB.why_not(settled(governor="powersave", turbo="on")) is None
     assert KNOB.why_not(settled()) is None
     assert KNOB.checks(settled(), placement.place(settled()), {}) == []
 
@@ -79,14 +75,14 @@ def test_a_machine_without_cpufreq_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(kernel.root))
     monkeypatch.setenv("CPUTRAIN_ALLOW_MACHINE_CHANGES", "1")
     for changes in ({"governor": "performance"}, {"frequency_ghz": "max"}, {"turbo": "off"}):
-        assert "in a virtual machine the host decides" in KNOB.why_not(experiment(**changes))
-    assert "no transparent huge pages" in KNOB.why_not(experiment(huge_pages="always"))
+        assert "in a virtual machine the host decides" in KNOB.why_not(settled(**changes))
+    assert "no transparent huge pages" in KNOB.why_not(settled(huge_pages="always"))
 
 
 def test_the_worker_is_told_of_a_made_tree_only_where_it_reads_it(made):
-    asked = experiment(turbo="off")
-    placed = placement.place(asked)
-    assert KNOB.environment(asked, placed) == {"CPUTRAIN_MACHINE_ROOT": str(made.root)}
+    experiment = settled(turbo="off")
+    placed = placement.place(experiment)
+    assert KNOB.environment(experiment, placed) == {"CPUTRAIN_MACHINE_ROOT": str(made.root)}
     assert KNOB.environment(settled(), placed) == {}
 
 
@@ -108,8 +104,8 @@ def test_a_setting_that_is_not_in_force_is_caught_on_a_single_cpu(
 ):
     cpus = placement.place(settled()).cpus
     if "frequency_ghz" in changes:
-        asked = changes["frequency_ghz"]
-        Frequency(made, cpus).write(asked if isinstance(asked, str) else f"{asked:g}")
+        ghz = changes["frequency_ghz"]
+        Frequency(made, cpus).write(ghz if isinstance(ghz, str) else f"{ghz:g}")
     assert failed(changes) == []
     made.path(file if "/" in file else policy(cpus[-1], file)).write_text(f"{value}\n")
     assert failed(changes) == named
@@ -118,10 +114,10 @@ def test_a_setting_that_is_not_in_force_is_caught_on_a_single_cpu(
 def test_checks_of_one_mask_do_not_ask_about_other_cpus(tmp_path, monkeypatch):
     kernel = laptop(tmp_path / "made")
     monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(kernel.root))
-    asked = experiment(governor="powersave")
-    placed = structs.replace(placement.place(asked), cpus=(0, 1))
+    experiment = settled(governor="powersave")
+    placed = structs.replace(placement.place(experiment), cpus=(0, 1))
     kernel.path(policy(2, "scaling_governor")).write_text("performance\n")
-    assert all(check.ok for check in KNOB.checks(asked, placed, {}))
+    assert all(check.ok for check in KNOB.checks(experiment, placed, {}))
 
 
 @pytest.fixture
@@ -135,13 +131,13 @@ def real_ghz(monkeypatch):
     return ghz
 
 
-def held(root, asked, nominal, turbo=1):
-    """Whether the clock that this machine really has passes for `asked`, in GHz."""
+def held(root, ghz, nominal, turbo=1):
+    """Whether the clock that this machine really has passes for `ghz`."""
     folder = policy(0, "")[:-1]
     kernel = laptop(root, fast=(0,), slow=())
     kernel.path(f"{folder}/base_frequency").write_text(f"{round(nominal * 1e6)}\n")
     kernel.path(NO_TURBO).write_text(f"{1 - turbo}\n")
-    value = asked if isinstance(asked, str) else f"{asked:.6f}"
+    value = ghz if isinstance(ghz, str) else f"{ghz:.6f}"
     (check,) = clocked.observed(Frequency(Files(root), (0,)), value)
     assert "an estimate" in check.name
     return check.ok
@@ -174,6 +170,6 @@ def test_a_clock_that_cannot_be_observed_is_not_in_force(tmp_path, monkeypatch):
 
 def test_reading_changes_nothing(made):
     before = everything(made)
-    KNOB.why_not(experiment(governor="performance", frequency_ghz="max", turbo="off"))
+    KNOB.why_not(settled(governor="performance", frequency_ghz="max", turbo="off"))
     failed({"governor": "performance", "frequency_ghz": "max", "turbo": "off"})
     assert everything(made) == before

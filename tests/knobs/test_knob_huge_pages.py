@@ -109,9 +109,9 @@ input()
 """
 
 
-def told(asked, applied, kind="malloc", **changes):
-    """The checks of `asked` in a real process that was started with `applied`."""
-    command = (sys.executable, "-c", TELL, kind, asked)
+def told(mode, applied, kind="malloc", **changes):
+    """The checks of `mode` in a real process that was started with `applied`."""
+    command = (sys.executable, "-c", TELL, kind, mode)
     experiment = settled(huge_pages=applied, **changes)
     worker = launch.Worker(experiment, NO_MODEL, command=command)
     try:
@@ -136,8 +136,8 @@ def test_never_is_in_force_in_a_real_process_and_missed_where_it_is_not():
 def test_pages_that_are_huge_all_the_same_are_found():
     needs("madvise")
     checks = told("never", "madvise")
-    (pages_found,) = (check for check in checks if check.name == "bytes in huge pages")
-    assert not pages_found.ok and pages_found.actual > 0
+    (in_huge_pages,) = (check for check in checks if check.name == "bytes in huge pages")
+    assert not in_huge_pages.ok and in_huge_pages.actual > 0
 
 
 def test_madvise_is_in_force_in_a_real_process():
@@ -150,14 +150,14 @@ def test_madvise_is_in_force_in_a_real_process():
 def test_huge_pages_that_somebody_else_asked_for_are_no_proof():
     """NumPy asks for its large arrays by itself."""
     needs("madvise")
-    asks, found = told("madvise", "default", kind="advised")
-    assert not asks.ok and found.ok
+    asks, in_huge_pages = told("madvise", "default", kind="advised")
+    assert not asks.ok and in_huge_pages.ok
 
 
 def test_never_beats_what_the_allocator_asks_for():
     needs("never")
-    _, found = told("madvise", "never")
-    assert found.actual == 0 and not found.ok
+    _, in_huge_pages = told("madvise", "never")
+    assert in_huge_pages.actual == 0 and not in_huge_pages.ok
 
 
 def test_the_probe_leaves_nothing_behind():

@@ -15,7 +15,7 @@ from cputrain.machine import isa
 from cputrain.record.process import Placement
 from cputrain.run import placement
 
-ONE = Placement((0,), 1, 1, 1)
+ONE_CPU = Placement((0,), 1, 1, 1)
 KNOB = Instructions()
 TORCH = "from cputrain.engines.torch_ import readings as r; said = r.instruction_sets()"
 NUMPY = """
@@ -34,7 +34,7 @@ def asking(level, **changes):
 
 def said_by(code, level):
     """What the libraries of a fresh process under the cap `level` say."""
-    caps = KNOB.environment(asking(level), ONE)
+    caps = KNOB.environment(asking(level), ONE_CPU)
     env = {**os.environ, **caps, "OMP_NUM_THREADS": "1"}
     code = f"{code}\nimport json; print(json.dumps(said))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
@@ -82,7 +82,7 @@ MKL_2 = "Intel(R) Advanced Vector Extensions 2 (Intel(R) AVX2) enabled processor
 
 
 @pytest.mark.parametrize(
-    ("said", "ok", "found"),
+    ("said", "ok", "actual"),
     [
         (MKL_2, True, MKL_2),
         (MKL_512, False, MKL_512),
@@ -90,9 +90,9 @@ MKL_2 = "Intel(R) Advanced Vector Extensions 2 (Intel(R) AVX2) enabled processor
         (None, True, SILENT),
     ],
 )
-def test_mkl_names_intel_s_instructions_only(said, ok, found):
+def test_mkl_names_intel_s_instructions_only(said, ok, actual):
     (check,) = instructions.in_force("avx2", {"mkl": said, "mkl_mode": "off"})
-    assert (check.ok, check.actual) == (ok, found)
+    assert (check.ok, check.actual) == (ok, actual)
 
 
 def test_of_several_openblas_each_is_looked_at():
@@ -127,8 +127,8 @@ def test_on_another_architecture_the_caps_are_none(tmp_path):
 
 
 def test_native_asks_for_nothing():
-    assert KNOB.environment(asking("native"), ONE) == {}
-    assert KNOB.checks(asking("native"), ONE, {}) == []
+    assert KNOB.environment(asking("native"), ONE_CPU) == {}
+    assert KNOB.checks(asking("native"), ONE_CPU, {}) == []
 
 
 def test_every_level_of_experiments_has_its_cap():
@@ -139,6 +139,6 @@ def test_every_level_of_experiments_has_its_cap():
 
 
 def test_a_worker_s_environment_has_the_caps():
-    env = placement.environment(asking("avx2"), ONE)
+    env = placement.environment(asking("avx2"), ONE_CPU)
     assert env["ATEN_CPU_CAPABILITY"] == "avx2" and env["ONEDNN_MAX_CPU_ISA"] == "AVX2"
     assert "MKL_CBWR" not in env

@@ -58,32 +58,32 @@ def test_by_default_nothing_is_asked_told_or_checked():
 
 @pytest.mark.parametrize("name", ["openblas", "mkl", "onednn"])
 def test_numpy_is_told_where_its_library_is(name, stand_in):
-    asked = NUMPY.but(matmul_backend=name)
+    experiment = NUMPY.but(matmul_backend=name)
     layers = {"MKL_THREADING_LAYER": "GNU", "MKL_INTERFACE_LAYER": "LP64"}
     expected = {matmul.VARIABLE: str(stand_in)} | (layers if name == "mkl" else {})
-    assert env_of(asked) == expected
-    env = placement.environment(asked, placement.place(asked))
+    assert env_of(experiment) == expected
+    env = placement.environment(experiment, placement.place(experiment))
     assert env.items() >= expected.items()
     if platform.machine() in matmul.X86 or name != "mkl":
-        assert of(asked).why_not(asked) is None
+        assert of(experiment).why_not(experiment) is None
 
 
 @pytest.mark.parametrize("name", ["openblas", "mkl"])
 def test_the_native_engine_s_library_has_one_thread_for_each_of_its_own(name, stand_in):
-    asked = NATIVE.but(matmul_backend=name, threads=2)
-    env = placement.environment(asked, placement.place(asked))
+    experiment = NATIVE.but(matmul_backend=name, threads=2)
+    env = placement.environment(experiment, placement.place(experiment))
     assert env[matmul.VARIABLE] == str(stand_in) and env["OMP_NUM_THREADS"] == "2"
     assert env[f"{name.upper()}_NUM_THREADS"] == "1"
     assert (env.get("MKL_THREADING_LAYER") == "SEQUENTIAL") == (name == "mkl")
 
 
 def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch):
-    asked = NATIVE.but(matmul_backend="mkl")
+    experiment = NATIVE.but(matmul_backend="mkl")
     monkeypatch.setenv(matmul.VARIABLE, str(stand_in))
     path = str(stand_in.resolve())
     pool = {"filepath": path, "threading_layer": "sequential"}
     right = {"blas": {"path": path, "threads": 1}, "threadpools": [pool]}
-    require(of(asked).checks(asked, None, right))
+    require(of(experiment).checks(experiment, None, right))
     lies = (
         {"blas": {"path": path, "threads": 2}},
         {"blas": None},
@@ -92,14 +92,14 @@ def test_threads_of_the_native_engine_s_library_are_found(stand_in, monkeypatch)
     )
     for lie in lies:
         with pytest.raises(NotInForce, match=r"asked for .*, found "):
-            require(of(asked).checks(asked, None, right | lie))
+            require(of(experiment).checks(experiment, None, right | lie))
 
 
 def test_torch_has_its_libraries_built_in():
     for name in ("mkl", "onednn"):
-        asked = settled(matmul_backend=name)
-        assert env_of(asked) == {}
-        assert of(asked).checks(asked, placement.place(asked), {}) == []
+        experiment = settled(matmul_backend=name)
+        assert env_of(experiment) == {}
+        assert of(experiment).checks(experiment, placement.place(experiment), {}) == []
 
 
 def test_a_library_that_is_missing_is_one_line(monkeypatch):
@@ -113,8 +113,10 @@ def test_a_library_that_is_missing_is_one_line(monkeypatch):
 @pytest.mark.parametrize("engine", ["torch", "numpy"])
 def test_mkl_on_another_machine_is_one_line(engine, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    asked = (NUMPY if engine == "numpy" else settled()).but(matmul_backend="mkl")
-    assert of(asked).why_not(asked) == "MKL is for x86 processors only, and this is aarch64"
+    experiment = (NUMPY if engine == "numpy" else settled()).but(matmul_backend="mkl")
+    assert (
+        of(experiment).why_not(experiment) == "MKL is for x86 processors only, and this is aarch64"
+    )
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -143,17 +145,17 @@ def test_the_torch_that_is_here_is_recognized():
 
 
 def test_another_file_or_layer_than_the_asked_one_is_found(stand_in, monkeypatch):
-    asked = NUMPY.but(matmul_backend="mkl")
-    place = placement.place(asked)
+    experiment = NUMPY.but(matmul_backend="mkl")
+    place = placement.place(experiment)
     monkeypatch.setenv(matmul.VARIABLE, str(stand_in))
     right = {"path": str(stand_in.resolve()), "threads": place.threads, "threading": "gnu"}
-    require(of(asked).checks(asked, place, {"blas": right}))
+    require(of(experiment).checks(experiment, place, {"blas": right}))
     lies = ({"path": "/usr/lib/libblas.so"}, {"threading": "tbb"}, {"path": None})
     for lie in lies:
         with pytest.raises(NotInForce, match=r"asked for .*, found "):
-            require(of(asked).checks(asked, place, {"blas": right | lie}))
+            require(of(experiment).checks(experiment, place, {"blas": right | lie}))
     with pytest.raises(NotInForce):
-        require(of(asked).checks(asked, place, {}))
+        require(of(experiment).checks(experiment, place, {}))
 
 
 def sampled(experiment):
@@ -185,8 +187,8 @@ def test_a_real_worker_of_each_value(value, leased):
 
 def test_a_worker_whose_library_is_another_one_fails(own_root, here, monkeypatch):
     pytest.importorskip("torch")
-    asked = NUMPY.but(**SMALL, matmul_backend="openblas")
-    if (reason := placement.why_not(asked)) is not None:
+    experiment = NUMPY.but(**SMALL, matmul_backend="openblas")
+    if (reason := placement.why_not(experiment)) is not None:
         pytest.skip(reason)
     honest = fresh.environment
 
@@ -195,7 +197,7 @@ def test_a_worker_whose_library_is_another_one_fails(own_root, here, monkeypatch
 
     lease_here.lie(monkeypatch, lying)
     with pytest.raises(CellFailed, match=r"libm.so.6 has no scipy_cblas_sgemm or cblas_sgemm"):
-        sampled(asked)
+        sampled(experiment)
 
 
 def test_all_are_beside_the_default_experiment():

@@ -44,9 +44,9 @@ input()
 """
 
 
-def told(asked, applied):
-    """The checks of `asked` in a real process that was started under `applied`."""
-    command = (sys.executable, "-c", TELL, asked)
+def told(policy, applied):
+    """The checks of `policy` in a real process that was started under `applied`."""
+    command = (sys.executable, "-c", TELL, policy)
     worker = launch.Worker(settled(numa_policy=applied), NO_MODEL, command=command)
     try:
         answer = json.loads(worker.line())

@@ -33,10 +33,10 @@ CORES = [(i, i + 8) for i in range(8)]
     ],
 )
 def test_each_thread_has_a_place_by_the_topology(pinning, threads, expected):
-    found = assigned(pinning, TWO_SOCKETS, threads)
-    assert found == expected
-    assert len(set(found)) == threads
-    assert set(found) <= set(places(pinning, TWO_SOCKETS, threads))
+    by_thread = assigned(pinning, TWO_SOCKETS, threads)
+    assert by_thread == expected
+    assert len(set(by_thread)) == threads
+    assert set(by_thread) <= set(places(pinning, TWO_SOCKETS, threads))
 
 
 ALLOWED = tuple(sorted(os.sched_getaffinity(0)))
@@ -111,10 +111,10 @@ def test_libgomp_s_binding_spoils_that_of_libiomp5_and_is_found():
 
     if reason := library_search.why_not("libiomp5"):
         pytest.skip(reason)
-    asked = [{**one, "omp_runtime": "libiomp5"} for one in PINNED[1:]]
+    experiments = [{**changes, "omp_runtime": "libiomp5"} for changes in PINNED[1:]]
     spoilt = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
     preload = str(library_search.find("libiomp5"))
-    for checks in told(asked, OMP_NUM_THREADS="2", LD_PRELOAD=preload, **spoilt):
+    for checks in told(experiments, OMP_NUM_THREADS="2", LD_PRELOAD=preload, **spoilt):
         assert {BOUND, THREADS} <= failed(checks)
         one_cpu = {f"{{0: ({cpu},), 1: ({cpu},)}}" for cpu in ALLOWED}
         assert checks[THREADS][1] in one_cpu

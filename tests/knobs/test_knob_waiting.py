@@ -9,7 +9,7 @@ from cputrain.machine.openmp import OmpRuntime
 
 GNU = OmpRuntime("/env/torch/lib/libgomp.so.1", is_kmp=False)
 TOLD, SPINS = "waiting, as {} was told", "blocktime, ms"
-ASKED = [{"wait_policy": name} for name in ("default", "active", "passive", "spin_0")]
+POLICIES = [{"wait_policy": name} for name in ("default", "active", "passive", "spin_0")]
 
 
 def made(tmp_path, environ):
@@ -61,8 +61,8 @@ def test_kmp_variables_under_libgomp_are_found():
     from openmp_process import failed, told
 
     name = TOLD.format("libgomp.so.1")
-    asked = [{"wait_policy": "spin_0", "omp_runtime": "libiomp5"}, *ASKED]
-    lie, default, *others = told(asked, OMP_NUM_THREADS="2", KMP_BLOCKTIME="0")
+    experiments = [{"wait_policy": "spin_0", "omp_runtime": "libiomp5"}, *POLICIES]
+    lie, default, *others = told(experiments, OMP_NUM_THREADS="2", KMP_BLOCKTIME="0")
     assert lie.keys() & {SPINS} == set()
     assert any(check.startswith("waiting") for check in failed(lie))
     assert not any(check.startswith("waiting") for check in failed(default))
@@ -78,8 +78,8 @@ def test_gnu_s_variable_under_libiomp5_is_found():
     if reason := library_search.why_not("libiomp5"):
         pytest.skip(reason)
     preload = {"OMP_NUM_THREADS": "2", "LD_PRELOAD": str(library_search.find("libiomp5"))}
-    asked = [{**one, "omp_runtime": "libiomp5"} for one in ASKED]
-    _, active, passive, spin_0 = told(asked, GOMP_SPINCOUNT="0", **preload)
+    experiments = [{**changes, "omp_runtime": "libiomp5"} for changes in POLICIES]
+    _, active, passive, spin_0 = told(experiments, GOMP_SPINCOUNT="0", **preload)
     for checks in (active, passive, spin_0):
         assert failed(checks) == {TOLD.format("libiomp5.so"), SPINS}
         assert checks[SPINS][1] == "200"

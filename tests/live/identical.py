@@ -26,16 +26,16 @@ def main() -> None:
     experiment = settled(engine=args.engine)
     with bench() as workers:
         measured = [workers.measure(experiment, experiment, args.pairs) for _ in range(args.cells)]
-    passes = [one.kept for one in measured if one.kept is not None]
+    passes = [cell.kept for cell in measured if cell.kept is not None]
     medians = [pass_.median for pass_ in passes]
     print(f"{args.engine}: {len(passes)} cells of {args.pairs} pairs of {measured[0].steps} steps")
-    print(f"  dropped pairs: {sum(one.dropped for one in measured)}")
+    print(f"  dropped pairs: {sum(cell.dropped for cell in measured)}")
     error = statistics.stdev(medians) / math.sqrt(len(medians))
     print(f"  mean of the medians: {statistics.mean(medians):+.2%} +- {error:.2%}")
     print(f"  standard deviation of the medians: {statistics.stdev(medians):.2%}")
     within = [statistics.pstdev(pass_.log_ratios) for pass_ in passes]
     print(f"  of the pairs of a cell, median: {statistics.median(within):.2%}")
-    steps = [one.step_s for one in measured]
+    steps = [cell.step_s for cell in measured]
     print(f"  step: {min(steps) * 1e3:.1f} to {max(steps) * 1e3:.1f} ms")
     judge(passes, 1)
     judge(passes, 3)

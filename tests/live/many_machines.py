@@ -76,7 +76,7 @@ def templates(cells: int) -> list[dict[str, Any]]:
     return made
 
 
-def one(root: Path, name: str, seed: int, records: list[dict[str, Any]]) -> None:
+def write_machine(root: Path, name: str, seed: int, records: list[dict[str, Any]]) -> None:
     """Write a machine: its packed file, asv's facts about it, its peaks."""
     chance = random.Random(seed)
     speed = math.exp(chance.gauss(0, 0.5))
@@ -120,7 +120,7 @@ def _json(path: Path, value: object) -> None:
 def _several(root: Path, numbers: range, cells: int) -> None:
     records = templates(cells)
     for number in numbers:
-        one(root, f"machine-{number:04}", number, records)
+        write_machine(root, f"machine-{number:04}", number, records)
 
 
 def make(root: Path, machines: int, cells: int) -> None:
@@ -153,16 +153,16 @@ def main() -> None:
     parser.add_argument("machines", type=int, nargs="?", default=1000)
     parser.add_argument("cells", type=int, nargs="?", default=300)
     parser.add_argument("--export", action="store_true")
-    asked = parser.parse_args()
-    root = asked.root.resolve()
-    if not asked.export:
-        make(root, asked.machines, asked.cells)
+    args = parser.parse_args()
+    root = args.root.resolve()
+    if not args.export:
+        make(root, args.machines, args.cells)
         return
     export(root, "from nothing")
     export(root, "once more")
     name = min(path.name for path in (root / "output").iterdir())
     cells = len(packed.read(root / "output" / name / packed.FILE).records)
-    one(root, name, 10**6, templates(cells))
+    write_machine(root, name, 10**6, templates(cells))
     export(root, "after a change of one machine")
 
 

@@ -85,10 +85,10 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("machines", type=int, nargs="?", default=1000)
     parser.add_argument("releases", type=int, nargs="?", default=10)
-    asked = parser.parse_args()
-    if not asked.root.exists():
-        make(asked.root, asked.machines, asked.releases)
-    ask(asked.root)
+    args = parser.parse_args()
+    if not args.root.exists():
+        make(args.root, args.machines, args.releases)
+    ask(args.root)
 
 
 if __name__ == "__main__":

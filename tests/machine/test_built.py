@@ -29,26 +29,26 @@ def library(folder, program, *switches, sources=1):
 
 @pytest.mark.parametrize("program", ["g++", "clang++"])
 def test_the_compiler_and_the_last_level_are_told(tmp_path, program):
-    found = built.read(library(tmp_path, program, "-O3", "-O1", RECORD))
-    assert found.compiler == program
-    assert ("clang version" if program == "clang++" else "GCC:") in found.version
-    assert found.last(r"-(O\w*)") == ["O1"]
-    assert found.last(r"-march=(nothing)") == [""]
+    build = built.read(library(tmp_path, program, "-O3", "-O1", RECORD))
+    assert build.compiler == program
+    assert ("clang version" if program == "clang++" else "GCC:") in build.version
+    assert build.last(r"-(O\w*)") == ["O1"]
+    assert build.last(r"-march=(nothing)") == [""]
 
 
 def test_every_object_has_its_own_level(tmp_path):
-    found = built.read(library(tmp_path, "g++", "-O3", "-O2", RECORD, sources=2))
-    assert found.last(r"-(O\w*)") == ["O2"]
+    build = built.read(library(tmp_path, "g++", "-O3", "-O2", RECORD, sources=2))
+    assert build.last(r"-(O\w*)") == ["O2"]
     other = tmp_path / "other"
     other.mkdir()
-    found = built.read(library(other, "g++", "-O1", RECORD, "-Wall", sources=2))
-    assert found.last(r"-(O\w*)") == ["", "O1"]
+    build = built.read(library(other, "g++", "-O1", RECORD, "-Wall", sources=2))
+    assert build.last(r"-(O\w*)") == ["", "O1"]
 
 
 def test_without_the_switch_no_level_is_told(tmp_path):
-    found = built.read(library(tmp_path, "g++", "-O3"))
-    assert found.compiler == "g++"
-    assert found.switches == () and found.last(r"-(O\w*)") == []
+    build = built.read(library(tmp_path, "g++", "-O3"))
+    assert build.compiler == "g++"
+    assert build.switches == () and build.last(r"-(O\w*)") == []
 
 
 def test_what_is_no_library_or_is_cut_short_is_unknown(tmp_path):

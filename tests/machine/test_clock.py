@@ -54,15 +54,15 @@ def test_a_latency_that_is_not_what_it_is_known_for_is_told(latency):
 
 def test_an_unknown_architecture(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    found = clock.reading()
-    assert found["clock_ghz"] is None and "riscv64" in found["clock_ghz_reason"]
+    reading = clock.reading()
+    assert reading["clock_ghz"] is None and "riscv64" in reading["clock_ghz_reason"]
 
 
 @known
 def test_a_reading_for_the_record():
-    found = clock.reading()
-    assert found.keys() in ({"clock_ghz"}, {"clock_ghz", "clock_ghz_reason"})
-    assert 0.3 < found["clock_ghz"] < 8.0
+    reading = clock.reading()
+    assert reading.keys() in ({"clock_ghz"}, {"clock_ghz", "clock_ghz_reason"})
+    assert 0.3 < reading["clock_ghz"] < 8.0
 
 
 @known

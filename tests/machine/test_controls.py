@@ -112,15 +112,15 @@ def test_without_turbo_the_reach_is_the_nominal_clock(tmp_path):
 
 def test_limits_are_raised_from_above_and_lowered_from_below(tmp_path):
     kernel = laptop(tmp_path)
-    one = Frequency(kernel, (0,))
+    frequency = Frequency(kernel, (0,))
     for value in ("4.4", "0.8", "0.8", "4", "min", "max"):
         kernel.writes.clear()
         before = kernel.number(policy(0, "scaling_min_freq"))
-        one.write(value)
+        frequency.write(value)
         first = kernel.writes[0]
-        raised = one.ghz(value)[0] * 1e6 >= before
+        raised = frequency.ghz(value)[0] * 1e6 >= before
         assert first[0].endswith("scaling_max_freq" if raised else "scaling_min_freq")
-        assert one.is_set(value) and len(kernel.writes) == 2
+        assert frequency.is_set(value) and len(kernel.writes) == 2
 
 
 @pytest.mark.parametrize(

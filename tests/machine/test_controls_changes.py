@@ -11,7 +11,7 @@ from cputrain.machine.controls import journal
 from cputrain.machine.controls.changes import Changes, controls
 from cputrain.machine.controls.control import ControlError
 
-ASKED = {
+SETTINGS = {
     "governor": (server, {"governor": "performance"}),
     "clock": (server, {"frequency_ghz": 1.2}),
     "all": (server, {"governor": "ondemand", "frequency_ghz": 2.8, "turbo": "off"}),
@@ -29,16 +29,16 @@ def allowed(own_root, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_ALLOW_MACHINE_CHANGES", "1")
 
 
-def changes(kernel, cpus=(0, 1, 2, 3), **asked):
-    return Changes(kernel, controls(System(**asked), kernel, cpus))
+def changes(kernel, cpus=(0, 1, 2, 3), **settings):
+    return Changes(kernel, controls(System(**settings), kernel, cpus))
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", SETTINGS)
 def test_all_is_set_and_put_back_to_the_letter(tmp_path, allowed, name):
-    make, asked = ASKED[name]
+    make, settings = SETTINGS[name]
     kernel = make(tmp_path / "made")
     before = everything(kernel)
-    changed = changes(kernel, **asked)
+    changed = changes(kernel, **settings)
     changed.apply()
     assert everything(kernel) != before and changed.lost() is None
     assert all(control.is_set(value) for control, value in changed.wanted)

@@ -20,11 +20,11 @@ def left(tmp_path, own_root, monkeypatch):
     """A made server whose governor was left changed, and its journal."""
     kernel = server(tmp_path / "made")
     monkeypatch.setenv("CPUTRAIN_MACHINE_ROOT", str(kernel.root))
-    found = {"governor": Governor(kernel).read()}
+    original = {"governor": Governor(kernel).read()}
     root = str(kernel.root)
-    kept = journal.Journal(journal.path(), "x", root, (1, 1), journal.boot(), found)
+    kept = journal.Journal(journal.path(), "x", root, (1, 1), journal.boot(), original)
     kept.before = everything(kernel)
-    kept.written.append(("governor", found["governor"]))
+    kept.written.append(("governor", original["governor"]))
     Governor(kernel, (0, 1)).write("performance")
     kept.save()
     return kept

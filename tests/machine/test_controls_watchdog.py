@@ -26,8 +26,8 @@ from cputrain.machine.controls.control import Files
 from cputrain.machine.controls.changes import controls
 from cputrain.experiment.system import System
 files = Files(Path(sys.argv[1]))
-asked = System(governor="performance", frequency_ghz=1.2, turbo="off")
-changes = Changes(files, controls(asked, files, (0, 1, 2, 3)))
+system = System(governor="performance", frequency_ghz=1.2, turbo="off")
+changes = Changes(files, controls(system, files, (0, 1, 2, 3)))
 changes.apply()
 print(changes._guard.process.pid, flush=True)
 time.sleep(600)
@@ -80,9 +80,9 @@ def changed(tmp_path):
         return runs[-1]
 
     yield run
-    for one in runs:
-        one.process.kill()
-        one.process.communicate()
+    for changed_run in runs:
+        changed_run.process.kill()
+        changed_run.process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -32,25 +32,25 @@ def test_packages_are_added_up_and_nothing_else(counted):
 def test_a_counter_that_began_anew(counted):
     before = energy.read(counted.root)
     counted.put({f"{RAPL}/intel-rapl:0/energy_uj": 200_000})
-    found = energy.between(before, energy.read(counted.root), counted.root)
-    assert found["energy_j"] == pytest.approx(262143.32885 - 0.8)
+    readings = energy.between(before, energy.read(counted.root), counted.root)
+    assert readings["energy_j"] == pytest.approx(262143.32885 - 0.8)
 
 
 def test_no_counter_is_null_and_never_0(bare):
     energy._packages.cache_clear()
     before = energy.read(bare.root)
-    found = energy.between(before, energy.read(bare.root), bare.root)
-    assert found["energy_j"] is None and "no energy counter" in found["energy_j_reason"]
+    readings = energy.between(before, energy.read(bare.root), bare.root)
+    assert readings["energy_j"] is None and "no energy counter" in readings["energy_j_reason"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_counter_for_root_alone(counted):
     (counted.root / f"{RAPL}/intel-rapl:1/energy_uj".lstrip("/")).chmod(0)
-    found = energy.between(energy.read(counted.root), {}, counted.root)
-    assert found["energy_j"] is None and "Permission denied" in found["energy_j_reason"]
+    readings = energy.between(energy.read(counted.root), {}, counted.root)
+    assert readings["energy_j"] is None and "Permission denied" in readings["energy_j_reason"]
 
 
 def test_a_counter_that_cannot_be_read(counted):
     (counted.root / f"{RAPL}/intel-rapl:1/energy_uj".lstrip("/")).unlink()
-    found = energy.between(energy.read(counted.root), {}, counted.root)
-    assert found["energy_j"] is None and "intel-rapl:1/energy_uj" in found["energy_j_reason"]
+    readings = energy.between(energy.read(counted.root), {}, counted.root)
+    assert readings["energy_j"] is None and "intel-rapl:1/energy_uj" in readings["energy_j_reason"]

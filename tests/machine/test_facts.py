@@ -15,7 +15,7 @@ KEYS = {
 
 
 def test_a_server(server):
-    found = facts.read_facts(server.root)
+    machine_facts = facts.read_facts(server.root)
     expected = {
         "cpu_vendor": "GenuineIntel",
         "cpu_family": "6",
@@ -42,16 +42,18 @@ def test_a_server(server):
         "cgroup_cpu_quota": "1.5 CPUs",
         "cgroup_cpuset": None,
     }
-    assert {key: found.values[key] for key in expected} == expected
-    assert set(found.reasons) == {key for key, value in found.values.items() if value is None}
+    assert {key: machine_facts.values[key] for key in expected} == expected
+    assert set(machine_facts.reasons) == {
+        key for key, value in machine_facts.values.items() if value is None
+    }
 
 
 @pytest.mark.parametrize("machine", ["server", "bare", "tree"])
 def test_the_keys_are_fixed_and_values_are_strings(machine, request):
-    found = facts.read_facts(request.getfixturevalue(machine).root)
-    assert set(found.values) == KEYS == set(facts.KEYS)
-    for key, value in found.values.items():
-        assert (value is None) == (key in found.reasons)
+    machine_facts = facts.read_facts(request.getfixturevalue(machine).root)
+    assert set(machine_facts.values) == KEYS == set(facts.KEYS)
+    for key, value in machine_facts.values.items():
+        assert (value is None) == (key in machine_facts.reasons)
         assert value is None or (isinstance(value, str) and value and "\n" not in value)
 
 
@@ -166,8 +168,8 @@ def test_quota_of_version_1(tree, us, cpus):
 def test_the_cpus_that_cgroups_allow(tree, cgroup, files, cpus):
     tree.put({"/proc/self/cgroup": cgroup, **files})
     (tree.root / "sys/fs/cgroup/a/b").mkdir(parents=True, exist_ok=True)
-    found = facts.read_facts(tree.root)
-    assert found.values["cgroup_cpuset"] == cpus
+    machine_facts = facts.read_facts(tree.root)
+    assert machine_facts.values["cgroup_cpuset"] == cpus
 
 
 @pytest.mark.parametrize(

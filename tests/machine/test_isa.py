@@ -55,8 +55,8 @@ def test_the_ladder(tree, line, rungs):
     ],
 )
 def test_a_rung_above_the_cpu_has_a_reason(tree, line, rung, reason):
-    found = isa.why_not(rung, cpu(tree, line))
-    assert found == reason if reason is None else found.startswith(reason)
+    why_not = isa.why_not(rung, cpu(tree, line))
+    assert why_not == reason if reason is None else why_not.startswith(reason)
 
 
 def test_a_machine_without_cpuinfo_is_unknown(tree):

@@ -39,8 +39,8 @@ def test_a_server(server):
         server.put({f"/sys/class/hwmon/hwmon3/{key}_label": label})
         server.put({f"/sys/class/hwmon/hwmon3/{key}_input": value})
     own(server)
-    found = state.read((0, 1, 2, 3), server.root)
-    assert {key: value for key, value in found.items() if "threadpools" not in key} == {
+    readings = state.read((0, 1, 2, 3), server.root)
+    assert {key: value for key, value in readings.items() if "threadpools" not in key} == {
         "cpufreq_driver": "intel_pstate",
         "governor": "powersave",
         "energy_preference": "balance_performance",
@@ -77,12 +77,12 @@ def test_turbo_is_told_by_either_switch(bare, file, said, turbo):
 
 
 def test_what_a_machine_does_not_say_is_null_with_a_reason(tree):
-    found = state.read((0,), tree.root)
-    for key in [key for key in found if not key.endswith("_reason")]:
+    readings = state.read((0,), tree.root)
+    for key in [key for key in readings if not key.endswith("_reason")]:
         if key != "threadpools":
-            assert found[key] is None and found[f"{key}_reason"]
-    assert "no cpufreq here" in found["governor_reason"]
-    json.dumps(found, allow_nan=False)
+            assert readings[key] is None and readings[f"{key}_reason"]
+    assert "no cpufreq here" in readings["governor_reason"]
+    json.dumps(readings, allow_nan=False)
 
 
 def test_a_preference_that_only_some_drivers_have(server):
@@ -93,10 +93,10 @@ def test_a_preference_that_only_some_drivers_have(server):
 
 def test_this_process():
     cpus = sorted(os.sched_getaffinity(0))
-    found = state.read(cpus)
-    assert sum(found["masks"].values()) == len(list(os.scandir("/proc/self/task")))
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert all(f"{key}_reason" in found for key, value in found.items() if value is None)
+    readings = state.read(cpus)
+    assert sum(readings["masks"].values()) == len(list(os.scandir("/proc/self/task")))
+    assert json.loads(json.dumps(readings, allow_nan=False)) == readings
+    assert all(f"{key}_reason" in readings for key, value in readings.items() if value is None)
 
 
 def test_bound_threads_and_loaded_libraries_show():
@@ -113,10 +113,10 @@ print(json.dumps(state.read(())))
 """
     env = {**os.environ, "OMP_PROC_BIND": "close", "OMP_PLACES": f"{{{cpus[0]}}},{{{cpus[1]}}}"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env)
-    found = json.loads(done.stdout)
-    assert {str(cpus[0]), str(cpus[1])} <= found["masks"].keys()
-    assert any("omp" in path for path in found["openmp"]) and found["allocators"] == []
-    assert {pool["user_api"] for pool in found["threadpools"]} >= {"openmp"}
+    readings = json.loads(done.stdout)
+    assert {str(cpus[0]), str(cpus[1])} <= readings["masks"].keys()
+    assert any("omp" in path for path in readings["openmp"]) and readings["allocators"] == []
+    assert {pool["user_api"] for pool in readings["threadpools"]} >= {"openmp"}
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,13 @@ def made(tree):
 
 
 def test_each_mapped_file_is_told_once(made):
-    found = mapped.files(made)
-    assert found[:3] == [
+    paths = mapped.files(made)
+    assert paths[:3] == [
         *("/usr/bin/python3.11", "/opt/my libs/libiomp5.so"),
         "/env/torch/lib/libgomp-a34b3233.so.1",
     ]
-    assert "/usr/lib/libgomp.so.1.0.0" in found
-    assert len(found) == 7 and not any("[" in path for path in found)
+    assert "/usr/lib/libgomp.so.1.0.0" in paths
+    assert len(paths) == 7 and not any("[" in path for path in paths)
 
 
 def test_openmp_runtimes_are_told_by_the_file_s_name(made):

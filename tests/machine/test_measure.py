@@ -22,7 +22,7 @@ def run(*words, python=sys.executable):
 def test_time_is_shared_out_and_what_is_left_over_goes_on():
     now, given = [0.0], []
 
-    def do(one, seconds):
+    def do(task, seconds):
         given.append(seconds)
         now[0] += seconds / 2
         return 1.0
@@ -34,20 +34,20 @@ def test_time_is_shared_out_and_what_is_left_over_goes_on():
 
 def test_plenty_of_time_is_not_used_up():
     given = []
-    list(measure.within([FP32], 60.0, lambda one, seconds: given.append(seconds), lambda: 0.0))
+    list(measure.within([FP32], 60.0, lambda task, seconds: given.append(seconds), lambda: 0.0))
     assert given == [measure.SECONDS["fp32"]]
 
 
 def test_without_time_or_memory_there_is_a_reason():
     now = [0.0]
 
-    def do(one, seconds):
+    def do(task, seconds):
         now[0] += 5.0
         raise Unknown("too little memory")
 
-    found = list(measure.within([TRIAD, FP32], 1.0, do, lambda: now[0]))
-    assert found[0] == (TRIAD, "too little memory")
-    assert found[1][0] == FP32 and "no time was left" in found[1][1]
+    measured = list(measure.within([TRIAD, FP32], 1.0, do, lambda: now[0]))
+    assert measured[0] == (TRIAD, "too little memory")
+    assert measured[1][0] == FP32 and "no time was left" in measured[1][1]
 
 
 @pytest.mark.parametrize("text", ["fp32", "fp32:0", "fp64:1", "fp32:-1", "fp32:1x", ""])
@@ -70,20 +70,20 @@ def test_the_program_measures_everything_and_binds_its_threads():
     tasks = ["fp32:1", "bf16:1", "int8:1", f"bandwidth:{cores}"]
     done = run("--seconds", "3", *tasks)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    report = json.loads(done.stdout)
     rates = {
-        f"{k}:{n}": v for k, f in measurements.FIELDS.items() for n, v in found.get(f, {}).items()
+        f"{k}:{n}": v for k, f in measurements.FIELDS.items() for n, v in report.get(f, {}).items()
     }
-    assert sorted([*rates, *found["reasons"]]) == sorted(tasks)  # a busy machine leaves no time
+    assert sorted([*rates, *report["reasons"]]) == sorted(tasks)  # a busy machine leaves no time
     assert 1e8 < rates["fp32:1"] < 1e13
     assert all(1e7 < rate < 1e14 for rate in rates.values())
-    assert found["pinned"] is True
-    assert found["date"].endswith("+00:00")
-    assert found["libraries"]["torch"]["version"] == found["torch"]
-    assert "BLAS_INFO" in found["libraries"]["torch"]["build"]
-    assert "Build Dependencies" in found["libraries"]["numpy"]["build"]
-    assert len(found["flags"].split()) > 5
-    assert "clock_ghz" in found
+    assert report["pinned"] is True
+    assert report["date"].endswith("+00:00")
+    assert report["libraries"]["torch"]["version"] == report["torch"]
+    assert "BLAS_INFO" in report["libraries"]["torch"]["build"]
+    assert "Build Dependencies" in report["libraries"]["numpy"]["build"]
+    assert len(report["flags"].split()) > 5
+    assert "clock_ghz" in report
 
 
 def test_threads_that_are_not_bound_are_told():

@@ -22,10 +22,10 @@ def put_threads(tree, delays):
 def machine(tree):
     put_threads(tree, {1: (100, 0), 2: (50, 40)})
     cpus = sorted(os.sched_getaffinity(0))
-    one = "100 0 0 900 0 0 0 {steal} 0 0"
+    line = "100 0 0 900 0 0 0 {steal} 0 0"
 
     def stat(steal):
-        lines = [f"cpu{id} {one.format(steal=steal)}" for id in cpus]
+        lines = [f"cpu{id} {line.format(steal=steal)}" for id in cpus]
         return "\n".join(
             ["cpu 1 1 1 1 1 1 1 1 1 1", *lines, "cpu4095 0 0 0 1 0 0 0 9 0 0", "intr 1"]
         )
@@ -44,21 +44,21 @@ def test_what_happened_in_between(machine):
     machine.put({"/sys/fs/cgroup/job/cpu.stat": "nr_throttled 1\nthrottled_usec 500010"})
     (machine.root / "proc/self/task/2/schedstat").unlink()
     after = noise.read(machine.root)
-    found = noise.between(before, after)
+    readings = noise.between(before, after)
     # Thread 1 waited 3 ms, thread 3 is new and waited 2 ms, thread 2 is gone.
-    assert found["run_queue_share"] * (after.wall_ns - before.wall_ns) == pytest.approx(5e6)
-    assert found["steal_share"] == pytest.approx(1.0)
-    assert found["throttled_s"] == pytest.approx(0.5)
-    assert found["load_1m"] == 0.25
-    assert not [key for key in found if key.endswith("_reason")]
+    assert readings["run_queue_share"] * (after.wall_ns - before.wall_ns) == pytest.approx(5e6)
+    assert readings["steal_share"] == pytest.approx(1.0)
+    assert readings["throttled_s"] == pytest.approx(0.5)
+    assert readings["load_1m"] == 0.25
+    assert not [key for key in readings if key.endswith("_reason")]
 
 
 def test_stolen_time_is_that_of_the_given_cpus(machine):
     """A thread that pinning has bound to one of them asks for all."""
     before = noise.read(machine.root, cpus=[4095])
     machine.put({"/proc/stat": machine.stat(50).replace("cpu4095 0", "cpu4095 9")})
-    found = noise.between(before, noise.read(machine.root, cpus=[4095]))
-    assert found["steal_share"] == 0.0
+    readings = noise.between(before, noise.read(machine.root, cpus=[4095]))
+    assert readings["steal_share"] == 0.0
 
 
 def test_cpu_time_of_others_is_what_is_left_of_ours(machine):
@@ -67,17 +67,17 @@ def test_cpu_time_of_others_is_what_is_left_of_ours(machine):
     after = noise.read(machine.root, cpus=[4095])
     used = after.usage.ru_utime + after.usage.ru_stime
     used -= before.usage.ru_utime + before.usage.ru_stime
-    found = noise.between(before, after)["others_cpu_s"]
-    assert found == pytest.approx(98 * threads.TICK_NS / 1e9 - used)
+    others_cpu_s = noise.between(before, after)["others_cpu_s"]
+    assert others_cpu_s == pytest.approx(98 * threads.TICK_NS / 1e9 - used)
 
 
 def test_unknown_is_none_with_a_reason_and_never_zero(tree):
     noise._cpu_stats.cache_clear()
-    found = noise.between(noise.read(tree.root), noise.read(tree.root))
+    readings = noise.between(noise.read(tree.root), noise.read(tree.root))
     for key in ("run_queue_share", "steal_share", "others_cpu_s", "throttled_s", "load_1m"):
-        assert found[key] is None
-        assert found[f"{key}_reason"] and "\n" not in found[f"{key}_reason"]
-    assert found["minor_faults"] >= 0
+        assert readings[key] is None
+        assert readings[f"{key}_reason"] and "\n" not in readings[f"{key}_reason"]
+    assert readings["minor_faults"] >= 0
 
 
 def test_a_cgroup_of_version_1(machine):
@@ -139,10 +139,10 @@ before = noise.read()
 end = time.thread_time() + 0.2
 while time.thread_time() < end:
     pass
-found = noise.between(before, noise.read())
+readings = noise.between(before, noise.read())
 os.kill(rival, 9)
 os.waitpid(rival, 0)
-print(found["run_queue_share"], found["involuntary_switches"], found["others_cpu_s"])
+print(readings["run_queue_share"], readings["involuntary_switches"], readings["others_cpu_s"])
 """
 
 

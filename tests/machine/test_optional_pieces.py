@@ -29,8 +29,10 @@ def by_start(root):
 
 
 def at_once(root, kind):
-    (one,) = (f for f in optional_pieces.findings(root) if f.text.startswith(f"all {kind} at once"))
-    return one.do
+    (finding,) = (
+        f for f in optional_pieces.findings(root) if f.text.startswith(f"all {kind} at once")
+    )
+    return finding.do
 
 
 EXE = Path("/proc/self/exe").read_bytes()[:20]
@@ -65,10 +67,10 @@ def test_root_needs_no_sudo(nothing, tree, monkeypatch):
 
 
 def test_every_missing_piece_is_one_finding_with_its_command(nothing, tree):
-    found = by_start(tree.root)
-    assert set(found) == {piece.name for piece in optional_pieces.PIECES} | {"all"}
+    findings = by_start(tree.root)
+    assert set(findings) == {piece.name for piece in optional_pieces.PIECES} | {"all"}
     for piece in optional_pieces.PIECES:
-        finding = found[piece.name]
+        finding = findings[piece.name]
         assert "is not installed; skipped without it: " in finding.text and finding.do
         assert "\n" not in finding.text + finding.do
 
@@ -85,9 +87,9 @@ def test_before_the_first_run_the_wheels_of_requirements_are_not_missing(
 ):
     monkeypatch.setattr(library_search, "in_stack", lambda: False)
     monkeypatch.setattr(library_search, "prefixes", lambda: ())
-    found = by_start(tree.root)
-    assert "mkl" in found and "mimalloc" not in found
-    assert found["mkl"].do.startswith(f"{paths.PROJECT}/.asv/env/")
+    findings = by_start(tree.root)
+    assert "mkl" in findings and "mimalloc" not in findings
+    assert findings["mkl"].do.startswith(f"{paths.PROJECT}/.asv/env/")
     coming = [
         f.text for f in optional_pieces.findings(tree.root) if "asv's environment brings" in f.text
     ]

@@ -117,7 +117,7 @@ def test_this_process_shows_what_it_asked_for_and_where_its_pages_are():
     with mmap.mmap(-1, 8 << 20, flags=flags) as block:
         place = ctypes.c_char.from_buffer(block)
         address = ctypes.addressof(place) + (4 << 20)
-        asked = pages.asks_for_huge_pages(address)
+        asked_before = pages.asks_for_huge_pages(address)
         block.madvise(mmap.MADV_HUGEPAGE)
-        assert pages.asks_for_huge_pages(address) and not asked
+        assert pages.asks_for_huge_pages(address) and not asked_before
         del place

@@ -39,11 +39,11 @@ def test_registered_under_its_name_and_found_by_asv_under_the_hosts(server, home
     done = registry.register(root=server.root)
     name = done.name
     assert done.note is None
-    found = entries(home)
-    assert set(found) == {name, HOST, "version"}
-    assert found[HOST] == found[name] and found[name]["machine"] == name
-    assert set(found[name]) == {field for field, _ in Machine.fields} | set(facts.KEYS)
-    assert found[name]["l3"] == "49152K x 2" and found[name]["memory_speed"] is None
+    registered = entries(home)
+    assert set(registered) == {name, HOST, "version"}
+    assert registered[HOST] == registered[name] and registered[name]["machine"] == name
+    assert set(registered[name]) == {field for field, _ in Machine.fields} | set(facts.KEYS)
+    assert registered[name]["l3"] == "49152K x 2" and registered[name]["memory_speed"] is None
     assert MachineCollection.load(HOST)["machine"] == name
     assert Machine.load(machine_name=None).machine == name
 
@@ -91,9 +91,9 @@ def test_another_machine_of_the_same_id_gets_a_name_of_its_own(server, home, nam
     done = registry.register(root=server.root)
     assert done.name != first
     assert done.note == f"machine {first} has {said}: this one is {done.name}"
-    found = entries(home)
-    assert found[first]["cpu_model"] == "106" and found[first]["memory"] == "256.0 GiB"
-    assert found[HOST]["machine"] == done.name
+    registered = entries(home)
+    assert registered[first]["cpu_model"] == "106" and registered[first]["memory"] == "256.0 GiB"
+    assert registered[HOST]["machine"] == done.name
     assert registry.register(root=server.root) == (done.name, None)
 
 
@@ -124,10 +124,10 @@ def test_what_others_registered_stays(server, home):
     MachineCollection.save("laptop", {"machine": "laptop", "os": "Linux"})
     MachineCollection.save(HOST, {"machine": HOST, "os": "Linux"})
     done = registry.register(root=server.root)
-    found = entries(home)
-    assert found["laptop"] == {"machine": "laptop", "os": "Linux"}
-    assert found[HOST] == {"machine": HOST, "os": "Linux"}
-    assert found[done.name]["machine"] == done.name
+    registered = entries(home)
+    assert registered["laptop"] == {"machine": "laptop", "os": "Linux"}
+    assert registered[HOST] == {"machine": HOST, "os": "Linux"}
+    assert registered[done.name]["machine"] == done.name
     assert done.note is not None and f"--machine {done.name}" in done.note
 
 

@@ -10,9 +10,9 @@ CPU = "/sys/devices/system/cpu"
 GROUP = "/sys/fs/cgroup/user.slice/job"
 
 
-def found(root, what):
-    (one,) = (f for f in surroundings.findings(root) if f.text.startswith(what))
-    return one
+def finding_of(root, what):
+    (finding,) = (f for f in surroundings.findings(root) if f.text.startswith(what))
+    return finding
 
 
 def allowed(monkeypatch, count):
@@ -21,19 +21,19 @@ def allowed(monkeypatch, count):
 
 def test_a_quota_below_the_mask(server, monkeypatch):
     allowed(monkeypatch, 4)
-    finding = found(server.root, "cgroup quota: 1.5 CPUs")
+    finding = finding_of(server.root, "cgroup quota: 1.5 CPUs")
     assert finding.level == "warn" and finding.do
     allowed(monkeypatch, 1)
-    assert found(server.root, "cgroup quota: 1.5 CPUs").level == "ok"
+    assert finding_of(server.root, "cgroup quota: 1.5 CPUs").level == "ok"
 
 
 @pytest.mark.parametrize("name", ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"])
 def test_a_cpuset_that_leaves_fewer_cpus_than_are_online(server, name):
     server.put({f"{GROUP}/{name}": "0-3,8"})
-    finding = found(server.root, "cpuset: CPUs 0-3,8 of 16")
+    finding = finding_of(server.root, "cpuset: CPUs 0-3,8 of 16")
     assert finding.level == "warn" and finding.do
     server.put({f"{GROUP}/{name}": "0-15"})
-    assert found(server.root, "cpuset: all 16 CPUs").level == "ok"
+    assert finding_of(server.root, "cpuset: all 16 CPUs").level == "ok"
 
 
 def test_the_innermost_cpuset_counts_and_an_empty_one_is_its_parent_s(server):
@@ -53,7 +53,7 @@ def test_version_1_has_a_folder_of_its_own(server):
 
 
 def test_a_cpuset_that_nobody_tells_is_unknown(server):
-    assert found(server.root, "cpuset: ").level == "unknown"
+    assert finding_of(server.root, "cpuset: ").level == "unknown"
 
 
 def test_a_host_has_no_word_on_virtual_machines(server):
@@ -63,14 +63,14 @@ def test_a_host_has_no_word_on_virtual_machines(server):
 
 
 def test_a_virtual_machine_is_told_what_is_made_up(bare):
-    assert found(bare.root, "hypervisor: unnamed").level == "warn"
-    finding = found(bare.root, "virtual machine: the clock")
+    assert finding_of(bare.root, "hypervisor: unnamed").level == "warn"
+    finding = finding_of(bare.root, "virtual machine: the clock")
     assert finding.level == "warn" and "observed clock, an estimate" in finding.do
 
 
 def test_a_container_is_told_what_it_cannot_see(server):
     server.put({"/.dockerenv": ""})
-    finding = found(server.root, "container: docker")
+    finding = finding_of(server.root, "container: docker")
     assert finding.level == "warn" and "SYS_NICE" in finding.do
     said = " ".join(f.text for f in surroundings.findings(server.root))
     assert "virtual machine" not in said

@@ -72,8 +72,8 @@ def test_seq_len_leaves_the_width_alone(name):
     experiment = ARCHITECTURES[name]
     longer = experiment.but(seq_len=1024)
     names = [n for n in shapes.weight_shapes(experiment) if "spatial" not in n]
-    found = [shapes.weight_shapes(one) for one in (experiment, longer)]
-    assert [found[0][n] for n in names] == [found[1][n] for n in names]
+    both = [shapes.weight_shapes(e) for e in (experiment, longer)]
+    assert [both[0][n] for n in names] == [both[1][n] for n in names]
 
 
 def test_nearest():
@@ -98,44 +98,44 @@ def test_an_expert_multiplies_half_of_the_tokens():
 
 def first(name):
     experiment = ARCHITECTURES[name].but(n_layer=1)
-    found = initial.initial_weights(experiment)
-    assert {n: w.shape for n, w in found.items()} == shapes.weight_shapes(experiment)
-    assert {w.dtype for w in found.values()} == {np.dtype(np.float32)}
-    return {n.removeprefix("h.0."): w for n, w in found.items() if n.startswith("h.0.")}
+    weights = initial.initial_weights(experiment)
+    assert {n: w.shape for n, w in weights.items()} == shapes.weight_shapes(experiment)
+    assert {w.dtype for w in weights.values()} == {np.dtype(np.float32)}
+    return {n.removeprefix("h.0."): w for n, w in weights.items() if n.startswith("h.0.")}
 
 
 def test_first_values_of_the_lstm():
-    found = first("lstm")
-    assert (found["lstm.bias"][312:624] == 1).all()
-    assert found["lstm.bias"].sum() == 312
+    weights = first("lstm")
+    assert (weights["lstm.bias"][312:624] == 1).all()
+    assert weights["lstm.bias"].sum() == 312
     for name in ("lstm.input.weight", "lstm.recurrent.weight"):
-        assert np.abs(found[name]).max() == pytest.approx(312**-0.5, rel=0.01)
-    assert found["proj.weight"].std() == pytest.approx(0.02 / 2**0.5, rel=0.02)
+        assert np.abs(weights[name]).max() == pytest.approx(312**-0.5, rel=0.01)
+    assert weights["proj.weight"].std() == pytest.approx(0.02 / 2**0.5, rel=0.02)
 
 
 def test_first_values_of_gmlp():
-    found = first("gmlp")
-    assert (found["spatial.bias"] == 1).all()
-    assert found["spatial.weight"].std() == pytest.approx(1e-3, rel=0.02)
-    assert found["fc.weight"].std() == pytest.approx(0.02, rel=0.02)
+    weights = first("gmlp")
+    assert (weights["spatial.bias"] == 1).all()
+    assert weights["spatial.weight"].std() == pytest.approx(1e-3, rel=0.02)
+    assert weights["fc.weight"].std() == pytest.approx(0.02, rel=0.02)
 
 
 def test_first_values_of_the_ssm():
-    found = first("ssm")
-    decay = np.exp(found["a_log"])
+    weights = first("ssm")
+    decay = np.exp(weights["a_log"])
     assert 1 <= decay.min() < decay.max() <= 16
-    dt = np.log1p(np.exp(found["dt_bias"].astype(float)))
+    dt = np.log1p(np.exp(weights["dt_bias"].astype(float)))
     assert 0.001 <= dt.min() < dt.max() <= 0.1
-    assert (found["skip"] == 1).all()
-    assert np.abs(found["conv.weight"]).max() == pytest.approx(0.5, rel=0.01)
-    assert (found["ln_gate.weight"] == 1).all()
-    assert found["fc.weight"].std() == pytest.approx(0.02, rel=0.02)
+    assert (weights["skip"] == 1).all()
+    assert np.abs(weights["conv.weight"]).max() == pytest.approx(0.5, rel=0.01)
+    assert (weights["ln_gate.weight"] == 1).all()
+    assert weights["fc.weight"].std() == pytest.approx(0.02, rel=0.02)
 
 
 def test_first_values_of_moe():
-    found = first("moe")
-    assert found["mlp.router"].std() == pytest.approx(0.02, rel=0.1)
-    experts = [found[f"mlp.experts.{i}.fc.weight"] for i in range(4)]
+    weights = first("moe")
+    assert weights["mlp.router"].std() == pytest.approx(0.02, rel=0.1)
+    experts = [weights[f"mlp.experts.{i}.fc.weight"] for i in range(4)]
     assert not np.array_equal(experts[0], experts[1])
 
 
@@ -151,19 +151,19 @@ def held(experiment):
         assign=True,
     )
     weights = {p.untyped_storage().data_ptr() for p in made.parameters()}
-    found, alive = {}, []
+    kept_bytes, alive = {}, []
 
     def keep(tensor):
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in weights:
-            found[storage.data_ptr()] = storage.nbytes()
+            kept_bytes[storage.data_ptr()] = storage.nbytes()
             alive.append(storage)  # or another tensor would get the same address
         return tensor
 
     shape = (experiment.training.batch_size, experiment.training.seq_len)
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         made(torch.randint(0, 257, shape), torch.randint(0, 257, shape))
-    return sum(found.values()) / 4
+    return sum(kept_bytes.values()) / 4
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -176,5 +176,5 @@ def test_what_a_block_keeps_is_estimated(name, changes):
     if "attention_backend" in changes and name != "moe":
         pytest.skip("has no attention")
     experiment = ARCHITECTURES[name].but(**changes)
-    one, two = (held(experiment.but(n_layer=n)) for n in (1, 2))
-    assert OTHERS[name].kept(experiment) == pytest.approx(two - one, rel=0.06)
+    one_layer, two_layers = (held(experiment.but(n_layer=n)) for n in (1, 2))
+    assert OTHERS[name].kept(experiment) == pytest.approx(two_layers - one_layer, rel=0.06)

@@ -47,8 +47,8 @@ def test_the_fused_kernel_skips_whole_blocks_only(seq_len, share):
 
 
 def test_work_is_in_proportion_to_the_batch():
-    one, eight = flops.flops_per_step(BASE), flops.flops_per_step(BASE.but(batch_size=8))
-    assert (eight.total, eight.formula) == (8 * one.total, 8 * one.formula)
+    single, eightfold = flops.flops_per_step(BASE), flops.flops_per_step(BASE.but(batch_size=8))
+    assert (eightfold.total, eightfold.formula) == (8 * single.total, 8 * single.formula)
 
 
 def test_formula_counts_what_a_token_meets():

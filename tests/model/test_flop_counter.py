@@ -135,10 +135,10 @@ OTHERS = [
 )
 def test_products_are_those_that_torch_counts(changes, backend):
     experiment = SMALL.but(**changes, attention_backend=backend)
-    step, found = flops_per_step(experiment), counted(experiment)
-    assert step.total == sum(found.values())
+    step, by_op = flops_per_step(experiment), counted(experiment)
+    assert step.total == sum(by_op.values())
     if experiment.model.architecture in WITH_ATTENTION:
         inside = "flash" if backend == "sdpa" else "bmm"
-        assert step.attention == sum(n for op, n in found.items() if inside in op)
-    assert step.by_type.get("int8", 0) == found.get("aten._int_mm", 0)
+        assert step.attention == sum(n for op, n in by_op.items() if inside in op)
+    assert step.by_type.get("int8", 0) == by_op.get("aten._int_mm", 0)
     assert sum(step.by_type.values()) == step.total

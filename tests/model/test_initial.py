@@ -8,16 +8,16 @@ BASE = settled()
 
 
 def test_shapes_and_order():
-    found = shapes.weight_shapes(BASE.but(n_layer=2))
-    assert list(found)[:2] == ["wte", "wpe"]
-    assert list(found)[-2:] == ["ln_f.weight", "ln_f.bias"]
-    assert found["wte"] == (257, 256)
-    assert found["wpe"] == (256, 256)
-    assert found["h.1.attn.qkv.weight"] == (768, 256)
-    assert found["h.1.mlp.fc.weight"] == (1024, 256)
-    assert found["h.1.mlp.proj.weight"] == (256, 1024)
-    assert found["h.0.ln_2.bias"] == (256,)
-    assert len(found) == 2 + 2 * 12 + 2
+    weight_shapes = shapes.weight_shapes(BASE.but(n_layer=2))
+    assert list(weight_shapes)[:2] == ["wte", "wpe"]
+    assert list(weight_shapes)[-2:] == ["ln_f.weight", "ln_f.bias"]
+    assert weight_shapes["wte"] == (257, 256)
+    assert weight_shapes["wpe"] == (256, 256)
+    assert weight_shapes["h.1.attn.qkv.weight"] == (768, 256)
+    assert weight_shapes["h.1.mlp.fc.weight"] == (1024, 256)
+    assert weight_shapes["h.1.mlp.proj.weight"] == (256, 1024)
+    assert weight_shapes["h.0.ln_2.bias"] == (256,)
+    assert len(weight_shapes) == 2 + 2 * 12 + 2
 
 
 def test_weights_have_the_counted_parameters():

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.tools
 
 def row(name, step_s=None, **others):
     experiment = PRESETS[name].experiment
-    found = dict.fromkeys(SCHEMA) | {"suite": "Preset", "value": name}
-    found |= {"mode": "full", "status": "ok", "step_s": step_s}
+    columns = dict.fromkeys(SCHEMA) | {"suite": "Preset", "value": name}
+    columns |= {"mode": "full", "status": "ok", "step_s": step_s}
     if step_s:
-        found |= {"mfu": 0.25}
-        found |= {"tokens_per_s": experiment.training.tokens_per_step / step_s}
-        found |= {"gflop_per_s": 123.4, "peak_rss_bytes": 3 * 2**30}
-    return found | others
+        columns |= {"mfu": 0.25}
+        columns |= {"tokens_per_s": experiment.training.tokens_per_step / step_s}
+        columns |= {"gflop_per_s": 123.4, "peak_rss_bytes": 3 * 2**30}
+    return columns | others
 
 
 def test_ours_stands_beside_theirs():
@@ -46,8 +46,8 @@ def test_each_machine_of_a_source_has_a_line_and_ours_stands_once():
     assert [line.preset for line in lines] == ["llm-25m", "", ""]
     # 5 epochs of 2 088 628 tokens at 8 192 a step are 1 274.8 steps; 12 to 18 h.
     low, high = (hours * 3600 / 1274.8 / 4 for hours in (12, 18))
-    found = [float(x) for x in re.findall(r"([\d.]+)x", lines[0].ratio)]
-    assert found == [pytest.approx(low, rel=0.01), pytest.approx(high, rel=0.01)]
+    ratios = [float(x) for x in re.findall(r"([\d.]+)x", lines[0].ratio)]
+    assert ratios == [pytest.approx(low, rel=0.01), pytest.approx(high, rel=0.01)]
 
 
 def test_a_reckoned_step_and_what_is_only_expected_say_so():

@@ -27,12 +27,12 @@ def passes(ratio, count=3, noise=0.01):
         times = (over * math.exp(chance.gauss(0, noise)), 1.0)
         return [Blocks(step_s=times, first="cell") for _ in range(8)]
 
-    one = [FreshPass(pairs=[p], twins=[], status="ok") for p in ()]
+    fresh = []
     for number in range(count):
         pairs = [blocks(ratio)[0] for _ in range(8)]
         twins = [blocks(1.0)[0] for _ in range(8)] if not number else []
-        one.append(FreshPass(pairs=pairs, twins=twins, status="ok"))
-    return one
+        fresh.append(FreshPass(pairs=pairs, twins=twins, status="ok"))
+    return fresh
 
 
 def raced(label, ratio, outcome="adopted"):

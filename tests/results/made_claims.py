@@ -42,10 +42,10 @@ class Made:
         """
         made = []
         for _ in range(passes):
-            one = worker(pair.experiment, steps(time * reference_s, self.rng), **others)
-            one = beside(one, reference_s, self.rng)
-            counts = structs.replace(one.work, n_params=reference_params)
-            made.append(one.but(reference_counts=counts))
+            worker_record = worker(pair.experiment, steps(time * reference_s, self.rng), **others)
+            worker_record = beside(worker_record, reference_s, self.rng)
+            counts = structs.replace(worker_record.work, n_params=reference_params)
+            made.append(worker_record.but(reference_counts=counts))
         folder = self.root / "output" / "here" / CLAIMS
         record = CellRecord(key=key(pair.values), workers=made)
         files.write(folder / pair.name / "run.json", record)
@@ -55,8 +55,8 @@ class Made:
     def references(self, pair: Pair, workers: list[WorkerRecord]) -> None:
         """Those that the workers ran beside."""
         known = self._references.setdefault(pair.again, [])
-        for one in workers:
-            known.append(worker(pair.reference, [], id=one.reference, reference=one.reference))
+        for its_id in [w.reference for w in workers]:
+            known.append(worker(pair.reference, [], id=its_id, reference=its_id))
         folder = self.root / "output" / "here" / CLAIMS
         record = CellRecord(key=key((pair.beside, AGAIN_BESIDE)), workers=known)
         files.write(folder / pair.again / REFERENCES, record)

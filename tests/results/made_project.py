@@ -139,7 +139,7 @@ class Project:
         self.root = root
         self.rng = np.random.default_rng(7)
         self.benchmarks: dict[str, dict[str, Any]] = {}
-        self.found: dict[tuple[str, str], dict[str, list[Any]]] = {}
+        self.samples: dict[tuple[str, str], dict[str, list[Any]]] = {}
         self.keys: dict[str, CellKey] = {}
         self.values: dict[str, tuple[Any, ...]] = {}
 
@@ -186,7 +186,7 @@ class Project:
         machine: str = "here", mode: str = "full",
     ) -> None:  # fmt: skip
         """What asv is to hold of a cell: samples, None for a failure, NaN for a skip."""
-        self.found.setdefault((machine, mode), {}).setdefault(suite, []).append((value, samples))
+        self.samples.setdefault((machine, mode), {}).setdefault(suite, []).append((value, samples))
 
     def cell(
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
@@ -202,7 +202,7 @@ class Project:
             for _ in range(workers)
         ]
         if reference is not None:
-            made = [beside(one, reference, self.rng) for one in made]
+            made = [beside(record, reference, self.rng) for record in made]
         self.record(suite, value, made, machine=machine, mode=mode)
         samples = [sample.median_s for worker in made for sample in worker.samples]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)
@@ -225,7 +225,7 @@ class Project:
         `variables` are those of the environment, which asv's name for it ends in.
         """
         environment = "-".join(["virtualenv-py3.11", *map("".join, (variables or {}).items())])
-        for (name, mode), suites in self.found.items():
+        for (name, mode), suites in self.samples.items():
             results_dir = self.root / "result" / ("asv-quick" if mode == "quick" else "asv")
             conf = Config()
             conf.results_dir = str(results_dir)
@@ -237,7 +237,7 @@ class Project:
             for suite, cells in suites.items():
                 self._add(results, self.benchmarks[suite], dict(cells))
             results.save(str(results_dir))
-        self.found = {}
+        self.samples = {}
 
     @staticmethod
     def _add(results: Results, benchmark: dict[str, Any], cells: dict[Any, Any]) -> None:

@@ -22,15 +22,15 @@ def without(value, known=()):
 )
 def test_the_folder_of_the_project_is_one_that_nobody_has(clone):
     value = {"library": f"{clone}/{TORCH}", "found": [f"preload of {clone}/{TORCH}"]}
-    found = without(value)
-    assert found == {"library": f"{CLONE}/{TORCH}", "found": [f"preload of {CLONE}/{TORCH}"]}
-    assert telling(json.dumps(found)) == []
+    anonymous = without(value)
+    assert anonymous == {"library": f"{CLONE}/{TORCH}", "found": [f"preload of {CLONE}/{TORCH}"]}
+    assert telling(json.dumps(anonymous)) == []
 
 
 def test_a_folder_of_the_project_that_is_known_is_taken_out_where_no_environment_tells_it():
     value = {"model": "/data/mine/output/here/S/1/model.safetensors", "other": "/data/mine2/x"}
-    found = without(value, [Path("/data/mine")])
-    assert found == {
+    anonymous = without(value, [Path("/data/mine")])
+    assert anonymous == {
         "model": f"{CLONE}/output/here/S/1/model.safetensors",
         "other": "/data/mine2/x",
     }
@@ -53,9 +53,9 @@ def test_homes_are_taken_out():
 def test_hosts_are_numbered_in_places_and_in_what_is_said_of_them():
     places = [{"host": "ada-laptop", "boot": "1"}, {"host": "node7", "boot": "2"}]
     value = {"places": places, "label": "4 processes on 2 machines (ada-laptop, node7)"}
-    found = without(value)
-    assert [place["host"] for place in found["places"]] == ["host-1", "host-2"]
-    assert found["label"] == "4 processes on 2 machines (host-1, host-2)"
+    anonymous = without(value)
+    assert [place["host"] for place in anonymous["places"]] == ["host-1", "host-2"]
+    assert anonymous["label"] == "4 processes on 2 machines (host-1, host-2)"
 
 
 def test_what_every_system_has_stays_and_so_do_words():

@@ -16,26 +16,26 @@ READINGS = [
 
 
 def made(noise, state=None, **others):
-    one = worker(settled(), [[0.04, 0.05]] * len(noise), state=state, **others)
+    record = worker(settled(), [[0.04, 0.05]] * len(noise), state=state, **others)
     for index, readings in enumerate(noise):
-        change_sample(one, index, noise=readings)
-    return one
+        change_sample(record, index, noise=readings)
+    return record
 
 
 def test_counts_are_per_step_and_the_median_of_the_samples():
-    found = circumstances.columns([made(READINGS)])
-    assert found["minor_faults_per_step"] == 15
-    assert found["voluntary_switches_per_step"] == 1
-    assert found["clock_ghz"] == pytest.approx(3.3)
-    assert found["energy_j_per_step"] == pytest.approx(2.25)
-    assert found["steal_share"] == pytest.approx(0.15)
-    assert found["run_queue_share"] is None
+    columns = circumstances.columns([made(READINGS)])
+    assert columns["minor_faults_per_step"] == 15
+    assert columns["voluntary_switches_per_step"] == 1
+    assert columns["clock_ghz"] == pytest.approx(3.3)
+    assert columns["energy_j_per_step"] == pytest.approx(2.25)
+    assert columns["steal_share"] == pytest.approx(0.15)
+    assert columns["run_queue_share"] is None
 
 
 def test_a_reckoned_step_has_no_counts():
-    found = circumstances.columns([made(READINGS, composed="sum of 2 micro-batches x 8")])
-    assert found["minor_faults_per_step"] is None
-    assert found["clock_ghz"] == pytest.approx(3.3)
+    columns = circumstances.columns([made(READINGS, composed="sum of 2 micro-batches x 8")])
+    assert columns["minor_faults_per_step"] is None
+    assert columns["clock_ghz"] == pytest.approx(3.3)
 
 
 def test_the_most_memory_in_huge_pages_of_all_workers():
@@ -47,6 +47,6 @@ def test_the_most_memory_in_huge_pages_of_all_workers():
 
 
 def test_records_that_lack_all_of_it_give_none():
-    found = circumstances.columns([worker(settled(), [[0.04]])])
-    assert set(found.values()) == {None}
+    columns = circumstances.columns([worker(settled(), [[0.04]])])
+    assert set(columns.values()) == {None}
     assert set(circumstances.columns([made([{}, {}])]).values()) == {None}

@@ -28,7 +28,7 @@ def cell(suite, field, value, engine, step_s, rng, reason=None, **changes):
     """A cell of two parameters; it could not run where there is a reason."""
     experiment = ENGINES[engine].but(**changes)
     made = [worker(experiment, steps(step_s, rng)) for _ in range(2)] if reason is None else []
-    made = [beside(one, {"torch": 0.04, "jax": 0.4}[engine], rng) for one in made]
+    made = [beside(record, {"torch": 0.04, "jax": 0.4}[engine], rng) for record in made]
     base = f"{BASELINES[suite]}-{engine}"
     key = CellKey(suite, (value, engine), (field, "engine"), baseline=base)
     return CellResult(

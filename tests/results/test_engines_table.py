@@ -32,16 +32,16 @@ def write(root, machine="here", mode="full", **others):
 
 def test_what_is_read_is_what_was_written(tmp_path):
     path, rows = write(tmp_path)
-    found, problems = engines.read(tmp_path / "result", "here")
-    assert problems == [] and len(found) == len(rows) == 16
-    for one, other in zip(found, rows, strict=True):
-        assert list(one) == list(engines.SCHEMA)
+    read_rows, problems = engines.read(tmp_path / "result", "here")
+    assert problems == [] and len(read_rows) == len(rows) == 16
+    for row, other in zip(read_rows, rows, strict=True):
+        assert list(row) == list(engines.SCHEMA)
         for name, value in other.items():
             if name == "reason" and value:
-                assert one[name].split() == value.split()
+                assert row[name].split() == value.split()
             else:
                 approx = pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
-                assert one[name] == approx, name
+                assert row[name] == approx, name
     assert path.read_text().count("no | jax") == 4
 
 
@@ -114,14 +114,14 @@ def test_a_machine_that_has_nothing_else_is_on_the_page(sweep):
 
 def test_a_quick_table_stands_where_there_is_no_full_one(tmp_path):
     write(tmp_path, mode="quick")
-    found, _ = engines.read(tmp_path / "result", "here")
-    assert {row["mode"] for row in found} == {"quick"}
-    assert shown.opening(found).endswith("(quick).")
+    rows, _ = engines.read(tmp_path / "result", "here")
+    assert {row["mode"] for row in rows} == {"quick"}
+    assert shown.opening(rows).endswith("(quick).")
     path, _ = write(tmp_path)
     assert {row["mode"] for row in engines.read(tmp_path / "result", "here")[0]} == {"full"}
     path.write_text("broken")
-    found, (problem,) = engines.read(tmp_path / "result", "here")
-    assert {row["mode"] for row in found} == {"quick"} and problem.path == path
+    rows, (problem,) = engines.read(tmp_path / "result", "here")
+    assert {row["mode"] for row in rows} == {"quick"} and problem.path == path
 
 
 def test_a_run_of_which_nothing_ran_is_told(tmp_path):

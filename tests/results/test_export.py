@@ -44,10 +44,10 @@ def test_broken_files_are_named_once_and_cost_only_their_cell(sweep):
         "result/here/machine.json",
     ]
     assert all("\n" not in str(problem) for problem in summary.problems)
-    found = rows_of(summary, "SeqLen")
-    assert "not usable" in found["512"]["reason"]
-    assert found["512"]["effect"] is None
-    assert found["1024"]["effect"] > 4
+    rows = rows_of(summary, "SeqLen")
+    assert "not usable" in rows["512"]["reason"]
+    assert rows["512"]["effect"] is None
+    assert rows["1024"]["effect"] > 4
     assert all(str(problem.path) in sweep.page() for problem in summary.problems)
 
 

@@ -225,7 +225,7 @@ def test_a_process_that_dies_is_one_line_and_the_next_export_goes_on(project):
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
-        _kill_one(running.pid, root)
+        _kill_a_maker(running.pid, root)
         said = running.communicate(timeout=120)
     assert running.returncode == 1
     assert said[1].count("\n") == 1 and "killed, perhaps for lack of memory" in said[1]
@@ -234,7 +234,7 @@ def test_a_process_that_dies_is_one_line_and_the_next_export_goes_on(project):
     assert len(export(root).made) == many.FEWEST + 4 - done
 
 
-def _kill_one(parent: int, root: Path) -> None:
+def _kill_a_maker(parent: int, root: Path) -> None:
     """Kill one of the processes that make pages, once a page is made."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:

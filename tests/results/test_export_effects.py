@@ -15,7 +15,7 @@ USUAL = settled()
 PAIRED = ("effect", "effect_low", "effect_high", "verdict", "passes", "pairs")
 
 
-def one_suite(project, **lengths):
+def lengths_suite(project, **lengths):
     """SeqLen with a baseline and 512, whose seconds are given with its reference's."""
     project.suite("SeqLen", "seq_len", (256, 512))
     project.cell("SeqLen", 256, 0.042)
@@ -24,7 +24,7 @@ def one_suite(project, **lengths):
 
 def test_an_effect_comes_from_pairs_and_not_from_two_rows(project):
     """The machine was 30 % slower while this cell ran, and so was the reference beside it."""
-    one_suite(project, reference=0.0546)
+    lengths_suite(project, reference=0.0546)
     project.save()
     rows = rows_of(export(project.root), "SeqLen")
     assert rows["512"]["effect"] == pytest.approx(81 / 54.6, rel=0.03)
@@ -36,12 +36,12 @@ def test_an_effect_comes_from_pairs_and_not_from_two_rows(project):
 
 def test_every_value_is_against_its_own_suite_s_reference(sweep):
     summary = export(sweep.root)
-    found = rows_of(summary, "SeqLen")
-    assert found["128"]["effect"] == pytest.approx(24 / 42, rel=0.03)
-    assert [found[value]["verdict"] for value in ("128", "256", "512")] == [
+    rows = rows_of(summary, "SeqLen")
+    assert rows["128"]["effect"] == pytest.approx(24 / 42, rel=0.03)
+    assert [rows[value]["verdict"] for value in ("128", "256", "512")] == [
         "faster", "same", "slower",
     ]  # fmt: skip
-    died = found["2048"]
+    died = rows["2048"]
     assert (died["status"], died["reason"]) == ("out of memory", "killed by the kernel")
     assert died["effect"] is died["verdict"] is None
     same = [*rows_of(summary, "Baseline").values(), rows_of(summary, "CoreCount")["2"]]
@@ -49,7 +49,7 @@ def test_every_value_is_against_its_own_suite_s_reference(sweep):
 
 
 def test_a_pair_of_which_one_side_was_disturbed_does_not_count(project):
-    made = one_suite(project)
+    made = lengths_suite(project)
     spoilt = made[0]
     change_sample(spoilt, 0, disturbed=True, step_s=[9.0] * 10)
     pair = beside(spoilt, 0.042, project.rng, disturbed=[1])
@@ -63,7 +63,7 @@ def test_a_pair_of_which_one_side_was_disturbed_does_not_count(project):
 
 
 def test_a_slow_block_is_not_dropped_for_being_slow(project):
-    made = one_suite(project)
+    made = lengths_suite(project)
     change_sample(made[0], 0, step_s=[9.0] * 10)
     project.record("SeqLen", 512, made)
     project.save()
@@ -71,13 +71,13 @@ def test_a_slow_block_is_not_dropped_for_being_slow(project):
 
 
 def test_a_pass_all_of_whose_pairs_are_dropped_is_none(project):
-    made = one_suite(project)
+    made = lengths_suite(project)
     gone = beside(made[0], 0.042, project.rng, disturbed=range(3))
     project.record("SeqLen", 512, [gone, made[1]])
     project.save()
     row = rows_of(export(project.root), "SeqLen")["512"]
     assert (row["passes"], row["pairs"], row["workers"]) == (1, 3, 2)
-    gone = [beside(one, 0.042, project.rng, disturbed=range(3)) for one in made]
+    gone = [beside(worker, 0.042, project.rng, disturbed=range(3)) for worker in made]
     project.record("SeqLen", 512, gone)
     row = rows_of(export(project.root), "SeqLen")["512"]
     assert [row[name] for name in PAIRED] == [None] * len(PAIRED)

@@ -47,9 +47,9 @@ def test_suites_of_which_every_cell_is_skipped_have_a_table_and_no_rank(sweep):
     table = sweep.page_of("Frequency")
     assert re.search(rf"^\| 0.4, 1.6, max \|.*\| skipped: {NO_CPUFREQ} \|$", table, re.MULTILINE)
     assert NO_CPUFREQ in sweep.page_of("Governor")
-    found = rows_of(summary, "Frequency")
-    assert {row["effect"] for row in found.values()} == {None}
-    assert found["0.4"]["frequency_ghz"] == "0.4"  # what was asked stays a column
+    rows = rows_of(summary, "Frequency")
+    assert {row["effect"] for row in rows.values()} == {None}
+    assert rows["0.4"]["frequency_ghz"] == "0.4"  # what was asked stays a column
 
 
 def test_what_is_skipped_is_listed_once_by_reason(sweep):
@@ -75,11 +75,11 @@ def test_where_nothing_is_skipped_nothing_is_listed(project):
 def test_a_clock_below_the_machine_s_lowest_is_skipped_and_the_others_are_compared(sweep):
     low = "the clock goes from 0.8 to 3.6 GHz here, not to 0.4"
     clocks(sweep, lambda value: low if value == 0.4 else None)
-    found = rows_of(export(sweep.root), "Frequency")
-    assert (found["0.4"]["status"], found["0.4"]["reason"]) == ("skipped", low)
-    assert found["max"]["effect"] == pytest.approx(1, rel=0.03)
-    assert found["1.6"]["effect_low"] < 0.1 / 0.042 < found["1.6"]["effect_high"]
-    assert {found[value]["frequency_ghz"] for value in ("1.6", "max")} == {"1.6", "max"}
+    rows = rows_of(export(sweep.root), "Frequency")
+    assert (rows["0.4"]["status"], rows["0.4"]["reason"]) == ("skipped", low)
+    assert rows["max"]["effect"] == pytest.approx(1, rel=0.03)
+    assert rows["1.6"]["effect_low"] < 0.1 / 0.042 < rows["1.6"]["effect_high"]
+    assert {rows[value]["frequency_ghz"] for value in ("1.6", "max")} == {"1.6", "max"}
     assert "Frequency (0.4): the clock goes from 0.8 to 3.6 GHz here, not to n" in sweep.page()
     table = pl.read_csv(sweep.root / "result" / "here" / "Frequency.csv")
     assert table["frequency_ghz"].to_list() == ["0.4", "1.6", "max"]
@@ -87,9 +87,9 @@ def test_a_clock_below_the_machine_s_lowest_is_skipped_and_the_others_are_compar
 
 def test_a_suite_whose_baseline_is_skipped_still_has_its_times(sweep):
     clocks(sweep, lambda value: "not to its maximum" if value == "max" else None)
-    found = rows_of(export(sweep.root), "Frequency")
-    assert found["1.6"]["effect"] is None
-    assert found["1.6"]["reason"].startswith("no effect: it was measured without a reference")
+    rows = rows_of(export(sweep.root), "Frequency")
+    assert rows["1.6"]["effect"] is None
+    assert rows["1.6"]["reason"].startswith("no effect: it was measured without a reference")
     assert "| [Frequency]" not in sweep.page()  # no row is divided by another
     assert re.search(r"^\| 1.6 \| (99\.\d|100|101) ms \|", sweep.page_of("Frequency"), re.MULTILINE)
 
@@ -135,8 +135,8 @@ def test_readings_are_columns_and_notes(project):
                 change_sample(worker, index, noise=noise)
         project.record("Allocator", name, made)
     project.save()
-    found = rows_of(export(project.root), "Allocator")
-    assert found["jemalloc"]["minor_faults_per_step"] == 1100
-    assert found["jemalloc"]["clock_ghz"] is None
+    rows = rows_of(export(project.root), "Allocator")
+    assert rows["jemalloc"]["minor_faults_per_step"] == 1100
+    assert rows["jemalloc"]["clock_ghz"] is None
     page = project.page_of("Allocator")
     assert re.search(r"^\| jemalloc \|.*\| 1 100 page faults per step \|$", page, re.M)

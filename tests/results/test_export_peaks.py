@@ -15,8 +15,8 @@ def test_the_measured_peak_gives_mfu(sweep):
     path = sweep.root / "result" / "here" / "machine.json"
     path.parent.mkdir()
     path.write_text(json.dumps({"date": "2026", "fp32_matmul_flops": {"1": 3e11, "2": 5e11}}))
-    found = rows_of(export(sweep.root), "SeqLen")
-    assert found["256"]["mfu"] == pytest.approx(1e10 / found["256"]["step_s"] / 5e11)
+    rows = rows_of(export(sweep.root), "SeqLen")
+    assert rows["256"]["mfu"] == pytest.approx(1e10 / rows["256"]["step_s"] / 5e11)
     assert re.search(r"\| 2\d\d \(4\d %\) \|", sweep.page_of("SeqLen"))
 
 

@@ -91,18 +91,18 @@ def test_another_experiment_or_another_work_is_not_compared(two):
 
 
 def test_what_a_record_says_that_its_experiment_is_called_is_not_asked(two):
-    one = worker(settled(), [[0.04]])
-    other = worker(settled().but(seq_len=128), [[0.04]]).but(identity=one.identity)
-    assert not equal.is_equal(one, other.but(counts=one.counts))
-    assert equal.is_equal(one, one.but(identity="x"))
+    record = worker(settled(), [[0.04]])
+    other = worker(settled().but(seq_len=128), [[0.04]]).but(identity=record.identity)
+    assert not equal.is_equal(record, other.but(counts=record.counts))
+    assert equal.is_equal(record, record.but(identity="x"))
 
 
 def test_settings_that_pay_on_one_alone_come_first(two):
     its = beside(two)
-    (found,) = its.paying
-    assert (found.equal.suite, found.equal.value) == ("AttentionBackend", "manual")
-    assert found.verdicts == ("faster", "slower") and found.pays == "first"
-    assert found.first.effect == pytest.approx(0.7, rel=0.05)
+    (setting,) = its.paying
+    assert (setting.equal.suite, setting.equal.value) == ("AttentionBackend", "manual")
+    assert setting.verdicts == ("faster", "slower") and setting.pays == "first"
+    assert setting.first.effect == pytest.approx(0.7, rel=0.05)
     assert beside(two, "new", "old").paying[0].pays == "other"
 
 

@@ -29,17 +29,21 @@ def analysis(project):
 
 
 def test_each_measurement_is_there_once_and_no_identical_cell(analysis):
-    chosen = {one.key: one for one in candidates(analysis)}
+    chosen = {candidate.key: candidate for candidate in candidates(analysis)}
     assert set(chosen) == {("Heads", "2"), ("Heads", "8")}
     assert chosen["Heads", "8"].effect.passes == 1 and chosen["Heads", "8"].noise is not None
     assert chosen["Heads", "8"].seconds == pytest.approx(30 * 0.042 + 3)
-    everything = {one.key for one in candidates(analysis, with_identical=True)}
+    everything = {candidate.key for candidate in candidates(analysis, with_identical=True)}
     assert everything - set(chosen) == {("Baseline", copy) for copy in "ABC"}
 
 
 def test_seconds_and_the_session_can_be_given(analysis):
     takes = {("Heads", "8"): 2.5}
-    (near,) = (one for one in candidates(analysis, seconds=takes) if one.key == ("Heads", "8"))
+    (near,) = (
+        candidate
+        for candidate in candidates(analysis, seconds=takes)
+        if candidate.key == ("Heads", "8")
+    )
     assert near.seconds == 2.5
     assert candidates(analysis, session="another") == []
 
@@ -58,7 +62,7 @@ def test_a_cell_whose_pairs_were_all_dropped_is_named_once(project):
     known = analyse(rows.read(project.root, "here")[0], {})
     assert without_effect(known, lost.session) == [("Heads", "2")]
     assert without_effect(known, "another") == []
-    assert ("Heads", "2") not in {one.key for one in candidates(known)}
+    assert ("Heads", "2") not in {candidate.key for candidate in candidates(known)}
 
 
 def test_without_a_number_nothing_is_open():

@@ -38,16 +38,16 @@ def line(place, record="{}"):
 
 def test_what_was_packed_is_read_byte_by_byte(path):
     packed.write(path, RECORDS)
-    found = packed.read(path)
-    assert dict(found.records) == RECORDS and found.problems == ()
+    pack = packed.read(path)
+    assert dict(pack.records) == RECORDS and pack.problems == ()
 
 
 def test_any_tool_reads_it_line_by_line(path):
     packed.write(path, RECORDS)
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    found = {one["path"]: one["record"] for one in map(json.loads, lines)}
-    assert found == {place: json.loads(record) for place, record in RECORDS.items()}
-    assert list(found) == sorted(found)
+    records = {entry["path"]: entry["record"] for entry in map(json.loads, lines)}
+    assert records == {place: json.loads(record) for place, record in RECORDS.items()}
+    assert list(records) == sorted(records)
 
 
 def test_the_same_records_are_the_same_bytes(path):
@@ -78,11 +78,11 @@ def test_of_a_file_that_is_cut_off_the_whole_records_are_used(path):
     counts = []
     for length in range(0, len(whole), 997):
         path.write_bytes(whole[:length])
-        found = packed.read(path)
-        (problem,) = found.problems
+        pack = packed.read(path)
+        (problem,) = pack.problems
         assert problem.path == path and "cut off" in problem.reason
-        assert all(many[place] == record for place, record in found.records.items())
-        counts.append(len(found.records))
+        assert all(many[place] == record for place, record in pack.records.items())
+        counts.append(len(pack.records))
     assert counts == sorted(counts) and counts[0] == 0 and 150 < counts[-1] < 200
 
 
@@ -93,28 +93,28 @@ def test_of_a_file_whose_checksum_is_wrong_nothing_is_used(path):
         broken = bytearray(whole)
         broken[place] ^= 4
         path.write_bytes(broken)
-        found = packed.read(path)
-        assert found.records == {} or set(found.records.values()) == {b"0.0123"}
+        pack = packed.read(path)
+        assert pack.records == {} or set(pack.records.values()) == {b"0.0123"}
         if place >= len(whole) - 8:  # checksum and length
-            (problem,) = found.problems
-            assert not found.records and "damaged, nothing of it is used" in problem.reason
+            (problem,) = pack.problems
+            assert not pack.records and "damaged, nothing of it is used" in problem.reason
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\x1f\x8b", b"\x1f\x8b" + bytes(40)])
 def test_what_is_no_such_file_is_a_problem(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    found = packed.read(path)
-    assert found.records == {} and len(found.problems) == 1
-    assert "\n" not in str(found.problems[0])
+    pack = packed.read(path)
+    assert pack.records == {} and len(pack.problems) == 1
+    assert "\n" not in str(pack.problems[0])
 
 
 def test_what_follows_is_not_read_and_said(path):
     packed.write(path, RECORDS)
     path.write_bytes(path.read_bytes() + gzip.compress(line("S/1/run.json")))
-    found = packed.read(path)
-    (problem,) = found.problems
-    assert dict(found.records) == RECORDS and "something follows" in problem.reason
+    pack = packed.read(path)
+    (problem,) = pack.problems
+    assert dict(pack.records) == RECORDS and "something follows" in problem.reason
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_what_follows_is_not_read_and_said(path):
     ],
 )
 def test_a_path_that_no_record_has_is_one_problem_and_never_written(path, place):
-    found = raw(path, line("S/1/run.json"), line(place), line("S/2/run.json"))
-    (problem,) = found.problems
-    assert list(found.records) == ["S/1/run.json", "S/2/run.json"]
+    pack = raw(path, line("S/1/run.json"), line(place), line("S/2/run.json"))
+    (problem,) = pack.problems
+    assert list(pack.records) == ["S/1/run.json", "S/2/run.json"]
     assert problem.reason.startswith("line 2 is no record") and "\n" not in str(problem)
     with pytest.raises(ValueError, match="is no record's"):
         packed.write(path, {place: b"{}"})
@@ -163,31 +163,31 @@ def test_a_path_that_no_record_has_is_one_problem_and_never_written(path, place)
     ],
 )
 def test_a_broken_line_is_one_problem_and_the_rest_is_used(path, bad, said):
-    found = raw(path, line("S/1/run.json", "1"), bad, line("S/2/run.json", "2"))
-    (problem,) = found.problems
-    assert dict(found.records) == {"S/1/run.json": b"1", "S/2/run.json": b"2"}
+    pack = raw(path, line("S/1/run.json", "1"), bad, line("S/2/run.json", "2"))
+    (problem,) = pack.problems
+    assert dict(pack.records) == {"S/1/run.json": b"1", "S/2/run.json": b"2"}
     assert "line 2" in problem.reason and said in problem.reason
 
 
 def test_many_broken_lines_are_some_problems(path):
-    found = raw(path, *[b"{"] * 5000)
-    assert len(found.problems) == packed.MOST_PROBLEMS + 1
-    assert "4990 more lines" in found.problems[-1].reason
+    pack = raw(path, *[b"{"] * 5000)
+    assert len(pack.problems) == packed.MOST_PROBLEMS + 1
+    assert "4990 more lines" in pack.problems[-1].reason
 
 
 def test_a_file_that_unpacks_to_more_than_anybody_has_is_not_unpacked(path, monkeypatch):
     monkeypatch.setattr(packed, "LARGEST", 100_000)
-    found = raw(path, line("S/1/run.json", "1"), b" " * 10_000_000, line("S/2/run.json", "2"))
-    (problem,) = found.problems
-    assert list(found.records) == ["S/1/run.json"] and "unpacks to more than" in problem.reason
+    pack = raw(path, line("S/1/run.json", "1"), b" " * 10_000_000, line("S/2/run.json", "2"))
+    (problem,) = pack.problems
+    assert list(pack.records) == ["S/1/run.json"] and "unpacks to more than" in problem.reason
 
 
 def test_a_link_is_not_followed(path, tmp_path):
     packed.write(tmp_path / "elsewhere", RECORDS)
     path.parent.mkdir()
     path.symlink_to(tmp_path / "elsewhere")
-    found = packed.read(path)
-    assert found.records == {} and "not a regular file" in found.problems[0].reason
+    pack = packed.read(path)
+    assert pack.records == {} and "not a regular file" in pack.problems[0].reason
 
 
 @pytest.mark.parametrize("record", [b"", b"{", b'{"a": NaN}', b'"\xff"', b"1 2"])

@@ -141,9 +141,9 @@ def test_what_is_nested_too_deeply_is_a_problem(project):
     for depth in (900, 100_000):
         nested = '"readings": {"a": ' + "[" * depth + "]" * depth + "}"
         path.write_text(text.replace('"readings": {}', nested))
-        found = read_file(path, "here")
-        assert isinstance(found, CellRecord) or "\n" not in str(found)
-    assert isinstance(found, Problem)
+        record = read_file(path, "here")
+        assert isinstance(record, CellRecord) or "\n" not in str(record)
+    assert isinstance(record, Problem)
 
 
 @pytest.mark.parametrize("content", [b"[]", b"3", b"null", b"\xff\xfe", b'{"schema": 2}', b"{}"])

@@ -26,12 +26,12 @@ def lengths(project):
 
 def test_a_cell_is_what_its_workers_measured(lengths):
     made = lengths.cell("SeqLen", 128, 0.02, USUAL.but(seq_len=128))
-    found, problems = read(lengths)
-    cell = found["SeqLen", "128"]
+    cells, problems = read(lengths)
+    cell = cells["SeqLen", "128"]
     assert (cell.status, cell.reason, cell.mode, problems) == ("ok", None, "full", [])
     assert list(cell.workers) == made and cell.step_s == step_s(made)
     assert (cell.values, cell.param_names, cell.key.baseline) == ((128,), ("seq_len",), "256")
-    assert list(found) == [("SeqLen", "128")]  # what never ran has no row
+    assert list(cells) == [("SeqLen", "128")]  # what never ran has no row
 
 
 def test_the_number_is_the_median_over_samples_as_asv_takes_it():
@@ -45,8 +45,8 @@ def test_the_newest_session_that_was_proven_is_taken(lengths):
     proven = [worker(USUAL, [[2.0, 2.0]], session="proven") for _ in range(2)]
     cut_short = [worker(USUAL, [[3.0, 3.0]], session="cut short", status="unproven")]
     lengths.record("SeqLen", 128, old + proven + cut_short)
-    found, _ = read(lengths)
-    cell = found["SeqLen", "128"]
+    cells, _ = read(lengths)
+    cell = cells["SeqLen", "128"]
     assert {w.session for w in cell.workers} == {"proven"}
     assert (cell.status, cell.step_s) == ("ok", 2.0)
     assert "the newest was not run to its end" in cell.reason
@@ -56,11 +56,11 @@ def test_a_number_without_its_proof_is_never_ok(lengths):
     lengths.record("SeqLen", 128, [worker(USUAL, [[3.0, 3.0]], status="unproven")])
     half = [worker(USUAL, [[3.0]]), worker(USUAL, [[9.0]], status="unproven", id="1")]
     lengths.record("SeqLen", 256, half)
-    found, _ = read(lengths)
-    cell = found["SeqLen", "128"]
+    cells, _ = read(lengths)
+    cell = cells["SeqLen", "128"]
     assert (cell.status, cell.step_s) == ("unproven", None)
     assert "nothing shows that the model trained" in cell.reason
-    cell = found["SeqLen", "256"]  # of an earlier pass there is one
+    cell = cells["SeqLen", "256"]  # of an earlier pass there is one
     assert (cell.status, cell.step_s, len(cell.workers)) == ("ok", 3.0, 1)
     assert cell.reason.startswith("1 of 2 passes gave no number: not run to its end")
 
@@ -104,9 +104,9 @@ def test_a_skip_has_its_reason_and_one_after_a_value_replaces_it(lengths):
     skip = failure(USUAL, "skipped", "4 CPUs asked, only 2 allowed", session="new")
     lengths.record("SeqLen", 128, [skip])
     lengths.record("SeqLen", 256, [worker(USUAL, [[1.0]], session="old"), skip])
-    found, _ = read(lengths)
+    cells, _ = read(lengths)
     for value in ("128", "256"):
-        cell = found["SeqLen", value]
+        cell = cells["SeqLen", value]
         assert (cell.status, cell.reason) == ("skipped", "4 CPUs asked, only 2 allowed")
 
 
@@ -114,9 +114,9 @@ def test_a_truncated_record_is_a_failed_cell_with_the_reason(lengths):
     lengths.cell("SeqLen", 128, 0.02)
     path = lengths.record("SeqLen", 256, [failure(USUAL, "failed", "why")])
     path.write_text(path.read_text()[:50])
-    found, problems = read(lengths)
-    assert found["SeqLen", "128"].ok
-    cell = found["SeqLen", "256"]
+    cells, problems = read(lengths)
+    assert cells["SeqLen", "128"].ok
+    cell = cells["SeqLen", "256"]
     assert cell.status == "failed" and "run record not usable" in cell.reason
     assert (cell.param_names, cell.key.baseline, cell.workers) == (("seq_len",), "256", ())
     assert [problem.path for problem in problems] == [path]
@@ -126,11 +126,11 @@ def test_quick_cells_stand_in_only_where_no_full_one_ran(lengths):
     lengths.cell("SeqLen", 128, 0.02)
     lengths.cell("SeqLen", 128, 0.03, mode="quick", workers=1)
     lengths.cell("SeqLen", 256, 0.04, mode="quick", workers=1)
-    found, _ = read(lengths)
-    assert found["SeqLen", "128"].mode == "full"
-    assert found["SeqLen", "128"].step_s == pytest.approx(0.02, rel=0.1)
-    assert found["SeqLen", "256"].mode == "quick"
-    assert list(found) == [("SeqLen", "128"), ("SeqLen", "256")]
+    cells, _ = read(lengths)
+    assert cells["SeqLen", "128"].mode == "full"
+    assert cells["SeqLen", "128"].step_s == pytest.approx(0.02, rel=0.1)
+    assert cells["SeqLen", "256"].mode == "quick"
+    assert list(cells) == [("SeqLen", "128"), ("SeqLen", "256")]
 
 
 def test_a_full_failure_is_not_hidden_by_a_quick_value(lengths):

@@ -84,7 +84,7 @@ def test_a_later_pass_of_the_copy_belongs_to_both(copied):
 
 def test_another_session_s_workers_are_not_taken(copied):
     project, made = copied
-    later = [one.but(session="later") for one in made]
+    later = [worker.but(session="later") for worker in made]
     project.record("SeqLen", 256, [*made, *later])
     cells, _ = rows.read(project.root, "here")
     depth = next(cell for cell in cells if cell.suite == "Depth")

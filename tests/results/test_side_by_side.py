@@ -12,8 +12,8 @@ PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 
 def rows(*args, **kwargs):
     """By engine, with one thread on the first shape."""
-    found = ratios.analyse(run(*args, **kwargs), PEAKS)
-    return {row["value"]: row for row in found[: len(found) // 4]}, found
+    every = ratios.analyse(run(*args, **kwargs), PEAKS)
+    return {row["value"]: row for row in every[: len(every) // 4]}, every
 
 
 def test_a_row_has_all_figures():

@@ -23,13 +23,13 @@ USUAL = Experiment()
 
 def pack(root, machine="here"):
     """Put all records of a machine into its packed file, and away from their own."""
-    found = stored.gather(root, machine)
+    gathered = stored.gather(root, machine)
     folder = root / "output" / machine
-    packed.write(folder / packed.FILE, found.records)
+    packed.write(folder / packed.FILE, gathered.records)
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-    return found
+    return gathered
 
 
 def told(project):
@@ -122,9 +122,9 @@ def test_what_cannot_be_packed_is_a_problem_and_the_rest_is(project):
     bad.write_text('{"a": NaN}')
     link = good.with_name("references.json")
     link.symlink_to(good)
-    found = stored.gather(project.root, "here")
-    assert list(found.records) == ["SeqLen/128/run.json"]
-    assert {problem.path for problem in found.problems} == {bad, link}
+    pack = stored.gather(project.root, "here")
+    assert list(pack.records) == ["SeqLen/128/run.json"]
+    assert {problem.path for problem in pack.problems} == {bad, link}
 
 
 def test_a_link_in_the_place_of_a_machine_is_not_followed(project, tmp_path_factory):
@@ -171,12 +171,12 @@ def test_three_hundred_records_are_read_at_once(project):
     for _ in range(3):
         packed._read.cache_clear()
         start = time.perf_counter()
-        found = packed.read(path.parents[2] / packed.FILE)
+        pack = packed.read(path.parents[2] / packed.FILE)
         middle = time.perf_counter()
-        for record in found.records.values():
+        for record in pack.records.values():
             files.decode(record, CellRecord, SCHEMA)
         took.append((middle - start) / (time.perf_counter() - middle))
-    assert len(found.records) == 300 and min(took) < 3
+    assert len(pack.records) == 300 and min(took) < 3
 
 
 def test_steps_watched_part_by_part_are_found_packed(tmp_path):
@@ -184,5 +184,5 @@ def test_steps_watched_part_by_part_are_found_packed(tmp_path):
     packed.write(
         tmp_path / "output" / "here" / packed.FILE, {"parts/Framework-jax/parts.json": content}
     )
-    found, (problem,) = parts.read(tmp_path, "here")
-    assert found == [] and "parts/Framework-jax/parts.json in it: not a" in problem.reason
+    parts_records, (problem,) = parts.read(tmp_path, "here")
+    assert parts_records == [] and "parts/Framework-jax/parts.json in it: not a" in problem.reason

@@ -15,7 +15,7 @@ USUAL = settled()
 
 
 @pytest.fixture
-def one(project):
+def cell_and_workers(project):
     """One cell of two workers, read back."""
     project.suite("Threads", "threads", (1,))
     made = project.cell("Threads", 1, 0.02, USUAL.but(threads=1))
@@ -26,8 +26,8 @@ def one(project):
     return cell, made
 
 
-def test_a_row_says_what_the_workers_measured(one):
-    cell, made = one
+def test_a_row_says_what_the_workers_measured(cell_and_workers):
+    cell, made = cell_and_workers
     row = columns.row(cell, {"fp32": {"1": 1e12, "2": 4e12}})
     times = [seconds for worker in made for seconds in worker.step_s]
     assert list(row) == list(columns.SCHEMA)
@@ -45,8 +45,8 @@ def test_a_row_says_what_the_workers_measured(one):
     assert columns.row(alone, {})["outside_s"] == pytest.approx(3.0 - 2.0 - 0.6)
 
 
-def test_only_workers_that_went_through_a_phase_tell_its_time(one):
-    cell, made = one
+def test_only_workers_that_went_through_a_phase_tell_its_time(cell_and_workers):
+    cell, made = cell_and_workers
     forked = replace(cell, workers=tuple(w.but(forked=True, found_code=True) for w in made))
     row = columns.row(forked, {})
     assert row["import_s"] is None and row["first_step_s"] is None
@@ -56,8 +56,8 @@ def test_only_workers_that_went_through_a_phase_tell_its_time(one):
     assert (row["torch"], row["data_source"]) == ("2.13.0+cpu", "hub")
 
 
-def test_mfu_needs_a_peak_of_as_many_threads(one):
-    assert columns.row(one[0], {"fp32": {"2": 4e12}})["mfu"] is None
+def test_mfu_needs_a_peak_of_as_many_threads(cell_and_workers):
+    assert columns.row(cell_and_workers[0], {"fp32": {"2": 4e12}})["mfu"] is None
 
 
 def row_with(project, peaks=None, **others):
@@ -125,13 +125,13 @@ def test_the_data_path(project):
     assert (row["optimizer_state_bytes"], row["simulated"], row["composed"]) == (5, "in fp32", None)
 
 
-def test_every_field_of_the_experiment_is_a_column(one):
-    row = columns.row(one[0], {})
+def test_every_field_of_the_experiment_is_a_column(cell_and_workers):
+    row = columns.row(cell_and_workers[0], {})
     assert {*USUAL.flat()} - {*experiment_columns.RENAMED, *experiment_columns.LEFT_OUT} <= {*row}
     assert (row["threads"], row["cores"], row["seq_len"]) == (1, None, 256)
     budget = USUAL.budget  # how many steps is the worker's to say
-    asked_for = (row["steps_per_sample"], row["samples_per_worker"])
-    assert asked_for == (budget.steps, budget.samples)
+    budget_columns = (row["steps_per_sample"], row["samples_per_worker"])
+    assert budget_columns == (budget.steps, budget.samples)
 
 
 def test_lists_are_joined_and_empty_ones_are_unknown(project):

@@ -94,24 +94,24 @@ class Tree:
 
 def states(pid):
     """The states of all threads of a process."""
-    found = []
+    letters = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                found.append((task / "stat").read_text().rpartition(")")[2].split()[0])
-    return found
+                letters.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+    return letters
 
 
 def descendants(pid):
     """When each process that descends from one started."""
-    found, waiting = {}, processes.scanned()(pid)
+    times, waiting = {}, processes.scanned()(pid)
     children = processes.scanned()
     while waiting:
-        one = waiting.pop()
-        if (since := processes.started(one)) is not None:
-            found[one] = since
-        waiting += children(one)
-    return found
+        descendant = waiting.pop()
+        if (since := processes.started(descendant)) is not None:
+            times[descendant] = since
+        waiting += children(descendant)
+    return times
 
 
 def wait_until(holds, what):

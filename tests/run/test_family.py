@@ -95,7 +95,7 @@ def test_a_number_that_another_process_has_by_now_is_not_touched(lists, tree):
         gone.kill()
         everybody = [pid, *descendants(pid)]
         assert len(everybody) == 2
-        assert all(processes.lives(one) and "T" not in states(one) for one in everybody)
+        assert all(processes.lives(member) and "T" not in states(member) for member in everybody)
         assert processes.send(pid, processes.started(pid) - 1, signal.SIGKILL) is False
         assert processes.lives(pid)
     finally:

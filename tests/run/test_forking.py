@@ -87,8 +87,8 @@ def test_a_forked_worker_is_as_a_fresh_interpreter_s(start, changes):
     assert surroundings(forked) == surroundings(fresh)
     assert forked.placement == fresh.placement
     for name in ("versions", "readings", "counts", "composed", "simulated"):
-        one, other = (getattr(report, name) for report in reports)
-        assert one == other, name
+        told_fresh, told_forked = (getattr(report, name) for report in reports)
+        assert told_fresh == told_forked, name
     assert reports[0].data.fingerprint == reports[1].data.fingerprint
     assert checks(reports[1]) == checks(reports[0]) and checks(reports[0])
     first, second = (worker.sample(steps=3) for worker in (fresh, forked))  # discards none
@@ -111,8 +111,8 @@ PRODUCT = """
 import os, sys
 def product():
     import numpy, threadpoolctl
-    one = numpy.ones((700, 700), dtype=numpy.float32)
-    assert (one @ one == 700).all()
+    matrix = numpy.ones((700, 700), dtype=numpy.float32)
+    assert (matrix @ matrix == 700).all()
     blas = [p["num_threads"] for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
     print(blas[0], len(os.listdir("/proc/self/task")), flush=True)
 if sys.argv[1] == "forked":
@@ -193,14 +193,14 @@ def test_a_parent_that_cannot_import_its_engine_says_why(root):
 
 
 def test_ending_one_of_two_siblings_leaves_the_other(start, parents):
-    one, other = start(), start()
-    one.ready()
-    other.ready()
-    one.sample(beside=True)
-    one.end()
-    assert not processes.lives(one.process.pid)
-    assert len(other.sample(beside=True).sample.step_s) == 3
-    other.finish()
+    first, second = start(), start()
+    first.ready()
+    second.ready()
+    first.sample(beside=True)
+    first.end()
+    assert not processes.lives(first.process.pid)
+    assert len(second.sample(beside=True).sample.step_s) == 3
+    second.finish()
     assert threads(parent_of(parents)) == 1
 
 

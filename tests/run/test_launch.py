@@ -175,10 +175,10 @@ def test_threads_are_the_physical_cores_of_the_mask():
 
 
 def test_more_cores_than_allowed_is_a_reason_not_a_smaller_mask():
-    asked = len(os.sched_getaffinity(0)) + 1
+    cores = len(os.sched_getaffinity(0)) + 1
     with pytest.raises(TopologyError):
-        placement.place(QUICK.but(cores=asked))
-    assert str(asked) in placement.why_not(QUICK.but(cores=asked))
+        placement.place(QUICK.but(cores=cores))
+    assert str(cores) in placement.why_not(QUICK.but(cores=cores))
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_starts():

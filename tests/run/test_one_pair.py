@@ -36,7 +36,7 @@ def test_a_pass_leaves_a_record_beside_a_proven_reference(leased):
     assert record.key.baseline == "small-again" and not record.key.is_baseline
     assert worker.reference_counts.n_params < worker.work.n_params
     references = files.read(folder / "small-again" / REFERENCES, CellRecord, SCHEMA)
-    assert [one.id for one in references.workers] == [worker.reference]
+    assert [reference.id for reference in references.workers] == [worker.reference]
     assert references.workers[0].trained.parameters_moved
     assert not (folder / "small-again" / "run.json").exists()
 

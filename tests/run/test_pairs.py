@@ -47,9 +47,9 @@ def taken(lost, wanted=4, step_s=0.1):
     block = Blocks(lost, step_s)
     record: WorkerRecord = recording.opened(session, settled())
     for _ in range(wanted):
-        one = pairs.take(record, wanted, block)
-        record = record.with_sample(one.own)
-        record = record.but(pairs=[*record.pairs, one.pair], spoilt_pairs=one.spoilt)
+        taken_pair = pairs.take(record, wanted, block)
+        record = record.with_sample(taken_pair.own)
+        record = record.but(pairs=[*record.pairs, taken_pair.pair], spoilt_pairs=taken_pair.spoilt)
     return record, block.sides
 
 

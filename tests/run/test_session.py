@@ -60,6 +60,6 @@ def test_one_place_knows_the_names_of_the_variables():
 def test_one_place_reads_what_a_session_shares():
     shared = "SESSION|RUN|MACHINE|MODE|OFFLINE|MODEL_CAP|EVENTS"
     pattern = re.compile(rf"\benviron\.({shared})\b")
-    found = [name for name, text in sources().items() if pattern.search(text)]
-    assert found == ["cputrain/run/session.py"]
+    names = [name for name, text in sources().items() if pattern.search(text)]
+    assert names == ["cputrain/run/session.py"]
     assert set(shared.split("|")) <= {*vars(environ)}

@@ -52,8 +52,8 @@ def test_what_ipex_needs_of_the_cpu(cpu, monkeypatch, flags, fp32, bf16):
     monkeypatch.setattr(stacks, "PYTHONS", ((3, 0), (3, 99)))
     root = cpu(flags)
     for experiment, said in ((IPEX, fp32), (IPEX.but(precision="bf16"), bf16)):
-        found = stacks.why_not(experiment, root)
-        assert found is None if said is None else said in found
+        reason = stacks.why_not(experiment, root)
+        assert reason is None if said is None else said in reason
     assert stacks.why_not(TORCH.but(precision="bf16"), root) is None
 
 
@@ -74,7 +74,8 @@ def lines(name):
 
 def test_both_environments_share_results_and_pins():
     main, ipex = (
-        json.loads((paths.PROJECT / stacks.CONFIGURATION[one]).read_text()) for one in stacks.ALL
+        json.loads((paths.PROJECT / stacks.CONFIGURATION[stack]).read_text())
+        for stack in stacks.ALL
     )
     assert ipex["matrix"].pop("env") == {stacks.VARIABLE: ["ipex"]}
     (command,) = [line for line in ipex["install_command"] if "-r " in line]

@@ -88,12 +88,12 @@ def same_curve(run, other):
 
 def ranks(root):
     """Process by rank."""
-    found = {}
+    pids = {}
     for pid in processes.marked(environ.ROOT, str(root)):
         for word in processes.environment(pid):
             if word.startswith(b"RANK="):
-                found[int(word[5:])] = pid
-    return found
+                pids[int(word[5:])] = pid
+    return pids
 
 
 def left_over(root):
@@ -111,13 +111,13 @@ def test_two_processes_have_the_losses_of_one(alone, together):
 
 def test_ranks_end_with_the_same_weights_and_what_was_in_force_on_each_is_told(together):
     (ready,) = [a for a in together.answers if isinstance(a, Ready)]
-    found = {check.name: check for check in ready.in_force}
+    checks = {check.name: check for check in ready.in_force}
     assert all(check.ok for check in ready.in_force)
-    assert found["processes that train together"].actual == 2
-    masks = [found[f"{who}affinity mask at launch"].actual for who in ("", "rank 1: ")]
+    assert checks["processes that train together"].actual == 2
+    masks = [checks[f"{who}affinity mask at launch"].actual for who in ("", "rank 1: ")]
     assert masks[0] and masks[1] and not set(masks[0]) & set(masks[1])
-    assert found["rank 1: torch.get_num_threads()"].actual == len(masks[1])
-    assert found["rank 1: gradients of a step from the mean over all processes"].ok
+    assert checks["rank 1: torch.get_num_threads()"].actual == len(masks[1])
+    assert checks["rank 1: gradients of a step from the mean over all processes"].ok
     ended = together.answers[-1]
     assert [(check.name, check.actual) for check in ended.agreed] == [(EQUAL, "equal")]
     assert len(ended.peak_rss_bytes_by_rank) == 2

@@ -123,15 +123,15 @@ class Trial:
     def processes(self) -> list[int]:
         """Processes of this trial's workers and asv, wherever they went."""
         wanted = f"CPUTRAIN_ROOT={self.folder}".encode()
-        found = []
+        pids = []
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
                 try:
                     if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                        found.append(int(folder.name))
+                        pids.append(int(folder.name))
                 except OSError:
                     continue
-        return found
+        return pids
 
 
 @pytest.fixture

@@ -17,29 +17,29 @@ def planned(name):
 
 
 def row(suite, value, effect=None, verdict=None, further=None, status="ok", step_s=1.0):
-    found = dict.fromkeys(columns.SCHEMA) | {"machine": "here", "suite": suite, "value": value}
-    found |= {"status": status, "step_s": step_s if status == "ok" else None}
+    fields = dict.fromkeys(columns.SCHEMA) | {"machine": "here", "suite": suite, "value": value}
+    fields |= {"status": status, "step_s": step_s if status == "ok" else None}
     if effect is not None:
-        found |= {"effect": effect, "effect_low": effect / 1.02, "effect_high": effect * 1.02}
-        found |= {"verdict": verdict, "further_passes": further}
-    return found
+        fields |= {"effect": effect, "effect_low": effect / 1.02, "effect_high": effect * 1.02}
+        fields |= {"verdict": verdict, "further_passes": further}
+    return fields
 
 
 def lines(rows, *suites, width=100):
     """The lines of the table's body, each with its cells; a wrapped cell is joined."""
     console = Console(record=True, width=width, file=io.StringIO())
     console.print(closing.table(rows, "here", [planned(name) for name in suites]))
-    found = []
+    rows_of_body = []
     for line in console.export_text().splitlines():
         if line.startswith("│"):
             cells = [text.strip() for text in line.strip("│").split("│")]
             if cells[0]:
-                found.append(cells)
+                rows_of_body.append(cells)
             else:
-                found[-1] = [
-                    " ".join((a, b)).strip() for a, b in zip(found[-1], cells, strict=True)
+                rows_of_body[-1] = [
+                    " ".join((a, b)).strip() for a, b in zip(rows_of_body[-1], cells, strict=True)
                 ]
-    return found
+    return rows_of_body
 
 
 def test_a_line_has_the_best_and_the_worst_cell_by_effect_and_not_by_seconds():
@@ -88,6 +88,6 @@ def test_the_suites_whose_cells_differ_most_come_first():
 def test_a_cell_without_a_usable_record_is_counted_for_its_engine():
     rows = [row("SeqLen", "128-jax", step_s=0.1), row("SeqLen", "256-jax", step_s=0.2)]
     rows += [row("SeqLen", "1024-jax", status="failed"), row("SeqLen", "128-torch", step_s=0.3)]
-    found = {name: rest for name, *rest in lines(rows, "SeqLen", width=140)}
-    assert found["SeqLen, jax"] == ["128: 100 ms", "256: 200 ms", "2 ok, 1 failed"]
-    assert found["SeqLen, torch"] == ["128: 300 ms", "128: 300 ms", "1 ok"]
+    cells = {name: rest for name, *rest in lines(rows, "SeqLen", width=140)}
+    assert cells["SeqLen, jax"] == ["128: 100 ms", "256: 200 ms", "2 ok, 1 failed"]
+    assert cells["SeqLen, torch"] == ["128: 300 ms", "128: 300 ms", "1 ok"]

@@ -60,8 +60,10 @@ def test_two_variables_and_the_engine_are_three_parameters_from_asv_to_the_table
         (worker,) = trial.record(f"Shape/1-32-{engine}")["workers"]
         assert worker["status"] == "ok" and worker["experiment"]["runtime"]["engine"] == engine
     rows = polars.read_parquet(result / "results.parquet").filter(polars.col("suite") == "Shape")
-    found = {row["value"]: row for row in rows.iter_rows(named=True) if row["status"] == "ok"}
-    values = {name: (row["n_layer"], row["n_embd"], row["engine"]) for name, row in found.items()}
+    measured = {row["value"]: row for row in rows.iter_rows(named=True) if row["status"] == "ok"}
+    values = {
+        name: (row["n_layer"], row["n_embd"], row["engine"]) for name, row in measured.items()
+    }
     assert values == {"1-32-torch": (1, 32, "torch"), "1-32-native": (1, 32, "native")}
 
 

@@ -15,7 +15,7 @@ from cputrain.sweep import plan, prepare, progress
 
 pytestmark = pytest.mark.tools
 
-ONE = settled(cores=1, threads=1)
+ONE_THREAD = settled(cores=1, threads=1)
 NOBODY = Path("/nowhere/python")
 """Whoever measures with it fails."""
 
@@ -25,17 +25,19 @@ def cells(*experiments):
 
 
 def named(tasks):
-    return [str(one) for one in tasks]
+    return [str(task) for task in tasks]
 
 
 def test_peaks_are_those_of_the_types_that_are_multiplied():
-    assert prepare.peaks_needed(cells(ONE, ONE.but(precision="q4"))) == {"fp32": {1}}
-    found = prepare.peaks_needed(cells(ONE.but(precision="bf16"), ONE.but(precision="q8")))
-    assert found == {"bf16": {1}, "int8": {1}, "fp32": {1}}
+    assert prepare.peaks_needed(cells(ONE_THREAD, ONE_THREAD.but(precision="q4"))) == {"fp32": {1}}
+    peaks = prepare.peaks_needed(
+        cells(ONE_THREAD.but(precision="bf16"), ONE_THREAD.but(precision="q8"))
+    )
+    assert peaks == {"bf16": {1}, "int8": {1}, "fp32": {1}}
 
 
 def test_more_threads_than_cores_have_no_peak():
-    assert prepare.peaks_needed(cells(ONE.but(threads=64))) == {}
+    assert prepare.peaks_needed(cells(ONE_THREAD.but(threads=64))) == {}
 
 
 def test_what_cells_need_comes_first_then_powers_of_two_and_all(monkeypatch):
@@ -50,32 +52,34 @@ def test_what_is_known_is_not_measured_again(own_root):
     path = paths.RESULT / "here" / "machine.json"
     path.parent.mkdir(parents=True)
     cores = topology.read_topology().physical_cores
-    rates = {str(one.threads): 9e10 for one in prepare.tasks(cells(ONE), cores)}
+    rates = {str(task.threads): 9e10 for task in prepare.tasks(cells(ONE_THREAD), cores)}
     known = {field: rates for kind, field in measurements.FIELDS.items() if kind != "int8"}
     path.write_text(json.dumps(known))
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
+    prepare.measure_peak("here", NOBODY, cells(ONE_THREAD), progress.Progress())
     with pytest.raises(OSError, match="nowhere"):
-        prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress())
+        prepare.measure_peak(
+            "here", NOBODY, cells(ONE_THREAD.but(precision="q8")), progress.Progress()
+        )
     path.write_text(json.dumps({**known, peak.FIELDS["int8"]: rates}))
-    prepare.measure_peak("here", NOBODY, cells(ONE.but(precision="q8")), progress.Progress())
+    prepare.measure_peak("here", NOBODY, cells(ONE_THREAD.but(precision="q8")), progress.Progress())
     with pytest.raises(OSError, match="nowhere"):
-        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(), again=True)
+        prepare.measure_peak("here", NOBODY, cells(ONE_THREAD), progress.Progress(), again=True)
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_what_is_missing_is_measured_first(own_root, monkeypatch, again):
     path = paths.RESULT / "here" / "machine.json"
-    asked = []
+    calls = []
 
     def stack(python, words, what, only=()):
-        asked.append(words)
+        calls.append(words)
         return json.dumps({"torch": "t", "bandwidth_bytes_per_s": {"1": 4e10}})
 
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
     rates = {str(n): 9e10 for n in range(1, 4097)}
     measurements.merge(path, {"torch": "t", **dict.fromkeys(peak.FIELDS.values(), rates)})
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress(), again=again)
-    ((module, _, seconds, *tasks),) = asked
+    prepare.measure_peak("here", NOBODY, cells(ONE_THREAD), progress.Progress(), again=again)
+    ((module, _, seconds, *tasks),) = calls
     assert module == "cputrain.machine.measure"
     assert float(seconds) == (prepare.AGAIN_S if again else prepare.FIRST_S)
     assert tasks[0] == "bandwidth:1" and ("fp32:1" in tasks) == again
@@ -84,19 +88,19 @@ def test_what_is_missing_is_measured_first(own_root, monkeypatch, again):
 
 
 def test_a_trial_run_may_measure_less(own_root, monkeypatch):
-    asked = []
+    calls = []
 
     def stack(python, words, what, only=()):
-        asked.append(words)
+        calls.append(words)
         return json.dumps({"torch": "t"})
 
     monkeypatch.setattr(prepare.asvenv, "in_environment", stack)
     monkeypatch.setenv(environ.MEASURE_S, "0.5")
-    prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
-    assert asked[0][1:3] == ["--seconds", "0.5"]
+    prepare.measure_peak("here", NOBODY, cells(ONE_THREAD), progress.Progress())
+    assert calls[0][1:3] == ["--seconds", "0.5"]
     monkeypatch.setenv(environ.MEASURE_S, "soon")
     with pytest.raises(UsageError, match="'soon': not a number"):
-        prepare.measure_peak("here", NOBODY, cells(ONE), progress.Progress())
+        prepare.measure_peak("here", NOBODY, cells(ONE_THREAD), progress.Progress())
 
 
 class Machine:
@@ -116,11 +120,11 @@ class Machine:
 
         return run
 
-    def do(self, one, seconds):
+    def do(self, task, seconds):
         from cputrain.machine import bandwidth
 
-        if one.kind == "bandwidth":
-            rate = self.bytes_per_s * min(one.threads, 16)
+        if task.kind == "bandwidth":
+            rate = self.bytes_per_s * min(task.threads, 16)
             size = 128 << 20
 
             def triad(size):
@@ -128,7 +132,7 @@ class Machine:
                 return self.taking(3 * size / rate)
 
             return bandwidth.best_bandwidth(triad, size, seconds, self.clock)
-        rate = self.flops[one.kind] * one.threads
+        rate = self.flops[task.kind] * task.threads
 
         def product(n):
             self.now += 8 * n * n / 4e9
@@ -151,10 +155,10 @@ def test_all_of_it_takes_less_than_20_s_on_any_machine(monkeypatch, cores, machi
     monkeypatch.setattr(prepare, "peaks_needed", lambda cells: many)
     made, tasks, known = Machine(*machine), prepare.tasks([], cores), {}
     for seconds in (prepare.FIRST_S, prepare.AGAIN_S):
-        for one, rate in measure.within(tasks, seconds - 1.5, made.do, made.clock):
+        for task, rate in measure.within(tasks, seconds - 1.5, made.do, made.clock):
             if isinstance(rate, float):
-                known[one] = max(rate, known.get(one, 0.0))
+                known[task] = max(rate, known.get(task, 0.0))
     assert made.now + 2 * 1.5 < 20
-    for one in (one for one in tasks if one.threads in many["fp32"]):
-        if one.kind == "fp32":
-            assert known[one] == pytest.approx(made.flops["fp32"] * one.threads)
+    for task in (task for task in tasks if task.threads in many["fp32"]):
+        if task.kind == "fp32":
+            assert known[task] == pytest.approx(made.flops["fp32"] * task.threads)

@@ -82,8 +82,8 @@ def test_what_will_change_is_said_and_that_it_was_put_back(trial, made):
     everywhere = policy("*", "scaling_governor")
     assert change["written"] == {everywhere: "performance"}
     assert change["before"] == {everywhere: "powersave"} and change["put_back"] is True
-    found = {check["name"]: check for check in worker["in_force"]}
-    assert found["governor"]["found"] == "performance" and found["governor"]["ok"]
+    checks = {check["name"]: check for check in worker["in_force"]}
+    assert checks["governor"]["found"] == "performance" and checks["governor"]["ok"]
     (worker,) = trial.record("Chosen/powersave")["workers"]
     assert worker["machine_changes"] == []  # as it was already
     (worker,) = trial.record("Chosen/ondemand")["workers"]

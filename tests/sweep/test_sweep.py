@@ -25,13 +25,13 @@ def rows(trial):
 def test_bad_cells_are_reasons_and_the_sweep_goes_on(trial):
     status, out = trial.run("--bench", "Bad")
     assert status == 1, out
-    found = rows(trial)
-    assert found["Bad", "preload"]["status"] == "failed"
+    by_cell = rows(trial)
+    assert by_cell["Bad", "preload"]["status"] == "failed"
     assert "preload of /nowhere/lib.so: asked for mapped, found not mapped" in out
-    assert found["Bad", "slow"]["status"] == "timed out"
-    assert found["Bad", "huge"]["status"] == "skipped"
-    assert "4096" in found["Bad", "huge"]["reason"]
-    good = found["Bad", "good"]
+    assert by_cell["Bad", "slow"]["status"] == "timed out"
+    assert by_cell["Bad", "huge"]["status"] == "skipped"
+    assert "4096" in by_cell["Bad", "huge"]["reason"]
+    good = by_cell["Bad", "good"]
     assert good["status"] == "ok" and good["step_s"] > 0
     assert "Traceback" not in out
 
@@ -51,9 +51,9 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
     for record in (before, after):
         record["workers"][0].pop("run")  # of the asv call
     assert after == before
-    found = rows(trial)
-    assert {suite for suite, _ in found} == {"First", "Second"}
-    for row in found.values():
+    by_cell = rows(trial)
+    assert {suite for suite, _ in by_cell} == {"First", "Second"}
+    for row in by_cell.values():
         assert row["status"] == "ok" and row["step_s"], row
     sessions = {w["session"] for c in ("First/1", "Second/2") for w in trial.record(c)["workers"]}
     assert len(sessions) == 1
@@ -150,9 +150,9 @@ def test_a_result_file_that_broke_off_loses_no_suite_that_was_done(trial):
     status, out = trial.run("--bench", "Second")
     assert status == 0, out
     assert "broke off in the middle; its last whole copy is in its place" in out
-    found = rows(trial)
-    assert found["First", "1"]["step_s"] == before
-    assert found["Second", "2"]["status"] == "ok"
+    by_cell = rows(trial)
+    assert by_cell["First", "1"]["step_s"] == before
+    assert by_cell["Second", "2"]["status"] == "ok"
 
 
 LONG = '''

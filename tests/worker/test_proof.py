@@ -30,10 +30,10 @@ def test_a_frozen_weight_that_moves_is_caught():
     [(None, "gets no gradient"), (np.zeros(2), "is zero"), (np.array([1.0, np.nan]), "finite")],
 )
 def test_each_parameter_needs_a_gradient(gradient, said):
-    found = {"a": np.ones(3)} | ({} if gradient is None else {"b": gradient})
-    gates.gradients(found, ["a"])
+    gradients = {"a": np.ones(3)} | ({} if gradient is None else {"b": gradient})
+    gates.gradients(gradients, ["a"])
     with pytest.raises(DidNotTrain, match=f"b.*{said}"):
-        gates.gradients(found, ["a", "b"])
+        gates.gradients(gradients, ["a", "b"])
 
 
 def test_without_training_the_loss_stays():

@@ -20,9 +20,9 @@ def kept(tmp_path):
 
 def test_training_goes_on_from_what_was_saved(kept):
     path, weights = kept
-    found = saved.starting_weights(SMALL.but(fine_tuning="full"), path)
-    assert found.keys() == weights.keys()
-    assert all(np.array_equal(found[name], weights[name]) for name in weights)
+    starting = saved.starting_weights(SMALL.but(fine_tuning="full"), path)
+    assert starting.keys() == weights.keys()
+    assert all(np.array_equal(starting[name], weights[name]) for name in weights)
     assert not np.array_equal(initial_weights(SMALL)["wte"], weights["wte"])
 
 
@@ -38,17 +38,17 @@ def test_the_record_names_the_model_that_was_started_from(kept):
 
 def test_a_head_of_its_own_starts_as_the_tied_one(kept):
     path, weights = kept
-    found = saved.starting_weights(SMALL.but(fine_tuning="head", tied=False), path)
-    assert np.array_equal(found["head.weight"], weights["wte"])
-    found["head.weight"][:] = 0
-    assert weights["wte"].any() and found["wte"].any()
+    starting = saved.starting_weights(SMALL.but(fine_tuning="head", tied=False), path)
+    assert np.array_equal(starting["head.weight"], weights["wte"])
+    starting["head.weight"][:] = 0
+    assert weights["wte"].any() and starting["wte"].any()
 
 
 def test_low_rank_additions_add_nothing_at_first(kept):
     path, weights = kept
-    found = saved.starting_weights(SMALL.but(fine_tuning="lora"), path)
-    assert not found["h.0.attn.qkv.lora_b"].any() and found["h.0.attn.qkv.lora_a"].any()
-    assert np.array_equal(found["h.0.attn.qkv.weight"], weights["h.0.attn.qkv.weight"])
+    starting = saved.starting_weights(SMALL.but(fine_tuning="lora"), path)
+    assert not starting["h.0.attn.qkv.lora_b"].any() and starting["h.0.attn.qkv.lora_a"].any()
+    assert np.array_equal(starting["h.0.attn.qkv.weight"], weights["h.0.attn.qkv.weight"])
 
 
 @pytest.mark.parametrize("changes", [{"n_layer": 2}, {"n_embd": 64}, {"seq_len": 9}])

@@ -36,11 +36,11 @@ def spin(name, seconds):
 
 
 @pytest.mark.parametrize(
-    ("name", "found"), [("pt_gloo_runloop", 1), ("gloo_tcp_loop", 1), ("stray", 2)]
+    ("name", "busy_threads"), [("pt_gloo_runloop", 1), ("gloo_tcp_loop", 1), ("stray", 2)]
 )
-def test_threads_that_exchange_are_not_taken_for_threads_that_compute(name, found):
+def test_threads_that_exchange_are_not_taken_for_threads_that_compute(name, busy_threads):
     experiment = settled(threads=1)
-    looking = Watch(experiment, one_cpu(), NoFeed())
+    looking = Watch(experiment, single_cpu(), NoFeed())
     thread, done = spin(name, 0.05)
     try:
         while time.thread_time() < 0.1:
@@ -53,14 +53,14 @@ def test_threads_that_exchange_are_not_taken_for_threads_that_compute(name, foun
     finally:
         done.set()
         thread.join()
-    assert busy.actual == found and busy.ok == (found == 1)
-    if found == 1:
+    assert busy.actual == busy_threads and busy.ok == (busy_threads == 1)
+    if busy_threads == 1:
         assert seen["communication_cpu_s"] > 0.01
     else:
         assert "communication_cpu_s" not in seen
 
 
-def one_cpu():
+def single_cpu():
     return Placement((0,), 1, 1, 1)
 
 
@@ -79,7 +79,7 @@ def made_watch(monkeypatch, computing_s, talking_s, used_s):
     monkeypatch.setattr(watch.noise, "read", read)
     monkeypatch.setattr(watch.threads, "cpu_time_by_thread", lambda: next(times))
     monkeypatch.setattr(watch, "communicating", lambda: {2})
-    return Watch(settled(), one_cpu(), NoFeed()).seen()[0]
+    return Watch(settled(), single_cpu(), NoFeed()).seen()[0]
 
 
 @pytest.mark.parametrize(

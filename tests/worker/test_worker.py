@@ -42,8 +42,8 @@ def test_a_worker_trains_the_asked_steps_and_proves_it(leased, engine):
     assert record["status"] == "ok" and record["reason"] is None
     assert [len(sample["step_s"]) for sample in record["samples"]] == [4, 4]
     assert all(s > 0 for sample in record["samples"] for s in sample["step_s"])
-    asked = 1 + record["warm_up_steps"] + 2 * 4
-    assert record["trained"]["steps_asked"] == record["trained"]["steps_done"] == asked
+    steps = 1 + record["warm_up_steps"] + 2 * 4
+    assert record["trained"]["steps_asked"] == record["trained"]["steps_done"] == steps
     assert record["trained"]["parameters_moved"] == len(shapes.weight_shapes(SMALL))
     assert record["last_loss"] < record["first_loss"]
     assert all(check["ok"] for check in record["in_force"])

@@ -17,7 +17,7 @@ from cputrain.worker import watch
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32, **FEW_STEPS)
 
 
-def found_in(record):
+def actual_values(record):
     assert record["status"] == "ok" and all(check["ok"] for check in record["in_force"])
     return {check["name"]: check["found"] for check in record["in_force"]}
 
@@ -38,9 +38,9 @@ def test_one_thread_and_a_cap_are_in_force(leased):
     if reason := placement.why_not(experiment):
         pytest.skip(reason)
     record = run(experiment)
-    found = found_in(record)
-    assert found["threads of XLA's pool"] == 1 == record["samples"][0]["busy"]["found"]
-    assert found["instructions above baseline in the code of XLA"].startswith("0 of ")
+    actual = actual_values(record)
+    assert actual["threads of XLA's pool"] == 1 == record["samples"][0]["busy"]["found"]
+    assert actual["instructions above baseline in the code of XLA"].startswith("0 of ")
 
 
 def test_a_worker_without_the_flags_is_found(own_root, here, monkeypatch):
@@ -60,7 +60,7 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, h
     monkeypatch.setattr(placement, "COMPILED", own_root / "compiled")
     warm = run(SMALL.but(steps=1, jit_state="warm"))
     assert warm["evidence"]["program"] == {"name": "step", "compiled": 1, "hits": 1, "misses": 0}
-    assert found_in(warm)["step from the cache of compiled code"] == 1
+    assert actual_values(warm)["step from the cache of compiled code"] == 1
     (sample,) = warm["samples"]
     (step_s,) = sample["step_s"]  # both are of this one step, read by other clocks
     assert 0.25 < step_s / warm["phases"]["first_step_s"] <= 1
@@ -79,7 +79,7 @@ def test_a_session_s_steady_workers_leave_a_cold_start_cold(own_root, here, monk
         steps = None if state == "steady" else 1
         record = run(SMALL.but(steps=steps, jit_state=state), str(place))
         programs.append((record["evidence"]["program"], record["found_code"]))
-    counts = [(program["hits"], program["misses"], found) for program, found in programs]
+    counts = [(program["hits"], program["misses"], found_code) for program, found_code in programs]
     assert counts == [(0, 0, False), (0, 1, False), (1, 0, True), (0, 0, False)]
 
 

@@ -38,11 +38,11 @@ def in_force(experiment):
     ],
 )
 def test_two_threads_are_bound_and_wait_as_asked(leased, runtime, pinning, policy):
-    asked = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
-    record, found = in_force(WIDER.but(threads=2, **asked))
+    settings = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
+    record, actual = in_force(WIDER.but(threads=2, **settings))
     assert record["samples"][0]["busy"]["found"] == 2
-    assert runtime in found["OpenMP runtime that torch calls"]
-    assert len({*map(tuple, found["CPUs of each OpenMP thread"].values())}) == 2
+    assert runtime in actual["OpenMP runtime that torch calls"]
+    assert len({*map(tuple, actual["CPUs of each OpenMP thread"].values())}) == 2
 
 
 @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ def test_two_threads_are_bound_and_wait_as_asked(leased, runtime, pinning, polic
     [("libgomp", "explicit", "spin_0"), ("libiomp5", "spread", "active")],
 )
 def test_one_thread_on_one_cpu_takes_every_setting(leased, runtime, pinning, policy):
-    asked = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
-    experiment = SMALL.but(cores=1, **asked)
-    record, found = in_force(experiment)
-    assert found["CPUs of each OpenMP thread"] == {"0": [placement.place(experiment).cpus[0]]}
+    settings = {"omp_runtime": runtime, "pinning": pinning, "wait_policy": policy}
+    experiment = SMALL.but(cores=1, **settings)
+    record, actual = in_force(experiment)
+    assert actual["CPUs of each OpenMP thread"] == {"0": [placement.place(experiment).cpus[0]]}
     assert record["samples"][0]["busy"]["found"] == 1
 
 
 @TWO
 def test_torch_s_own_count_goes_before_openmp_s_and_inter_op_threads_do_nothing(leased):
-    asked = {"intra_op_threads": 2, "inter_op_threads": 4}
-    record, found = in_force(WIDER.but(threads=1, **asked))
-    assert found["torch.get_num_threads(), as set"] == 2
-    assert found["torch.get_num_interop_threads()"] == 4
+    settings = {"intra_op_threads": 2, "inter_op_threads": 4}
+    record, actual = in_force(WIDER.but(threads=1, **settings))
+    assert actual["torch.get_num_threads(), as set"] == 2
+    assert actual["torch.get_num_interop_threads()"] == 4
     assert record["samples"][0]["busy"]["found"] == 2
 
 

@@ -17,5 +17,5 @@ def effect(value, width=1.05, passes=2):
 def evidence(value=None, second=None, **others):
     """What is known of `PAIR` and `SECOND`."""
     known = {PAIR: value, SECOND: second}
-    found = {p.name: Found(effect(v, **others)) for p, v in known.items() if v is not None}
-    return Evidence(found)
+    effects = {p.name: Found(effect(v, **others)) for p, v in known.items() if v is not None}
+    return Evidence(effects)

@@ -96,6 +96,6 @@ def test_the_fastest_has_to_beat_its_reference_and_all_others():
 
 
 def test_a_ratio_of_two_effects_has_the_ends_of_both():
-    found = Against(PAIR, SECOND).of(evidence(0.5, 0.8))
+    ratio = Against(PAIR, SECOND).of(evidence(0.5, 0.8))
     own, other = effect(0.5), effect(0.8)
-    assert (found.low, found.high) == (own.low / other.high, own.high / other.low)
+    assert (ratio.low, ratio.high) == (own.low / other.high, own.high / other.low)

@@ -24,9 +24,9 @@ def test_every_claim_is_there_once_with_a_rule_and_what_it_asks_for():
     assert [claim.id for claim in EVERY] == [f"C{number}" for number in range(1, 26)]
     for claim in EVERY:
         assert claim.sentence and claim.published and claim.rule.words()
-        asked = {name for quantity in claim.rule.quantities() for name in quantity.pairs}
-        assert asked <= {pair.name for pair in claim.pairs}
-        assert asked or claim.demonstration, claim.id
+        needed = {name for quantity in claim.rule.quantities() for name in quantity.pairs}
+        assert needed <= {pair.name for pair in claim.pairs}
+        assert needed or claim.demonstration, claim.id
 
 
 def test_the_claims_of_the_earlier_harness_say_what_explains_them_and_show_it():
@@ -53,8 +53,8 @@ def test_effects_can_make_a_claim_hold_and_not_hold(claim):
     for first in VALUES:
         for others in VALUES:
             values = [first, *(others for _ in names[1:])]
-            found = {n: Found(effect(v, 1.01)) for n, v in zip(names, values, strict=True)}
-            told.add(claim.rule.decide(Evidence(found)).word)
+            effects = {n: Found(effect(v, 1.01)) for n, v in zip(names, values, strict=True)}
+            told.add(claim.rule.decide(Evidence(effects)).word)
     assert {HOLDS, NOT} <= told
 
 

@@ -25,11 +25,11 @@ def learn(some):
 def test_rows_of_one_level_do_not_vouch_for_each_other():
     """Where single rows are left out, the three others of their level tell its cost."""
     every = rows()
-    one_by_one = errors.by_level(
+    by_row = errors.by_level(
         every, {"row": {str(i): [i == j for j in range(16)] for i in range(16)}}, learn
     )
     by_level = errors.by_level(every, {"kind": {"own": [i >= 12 for i in range(16)]}}, learn)
-    assert max(abs(each.error) for each in one_by_one) < 0.05
+    assert max(abs(each.error) for each in by_row) < 0.05
     assert [each.row for each in by_level] == [12, 13, 14, 15]
     assert all(each.error < -0.3 for each in by_level)  # 1 + 1 is predicted and not 1 + 3
 
@@ -43,19 +43,19 @@ def test_a_level_is_not_left_out_where_too_little_is_left():
 def test_errors_are_of_rows_as_they_are_asked_for():
     """What is learned from may know more of a row than a prediction does."""
     every = rows()
-    asked = Rows(every.terms * 2, None, every.logs, every.sds)
+    as_predicted = Rows(every.terms * 2, None, every.logs, every.sds)
     level = {"kind": {"own": [i < 2 for i in range(16)]}}
     (known, _), (wanted, _) = (
-        errors.by_level(every, level, learn, other) for other in (None, asked)
+        errors.by_level(every, level, learn, other) for other in (None, as_predicted)
     )
     assert wanted.error == pytest.approx(known.error + np.log(2))
 
 
 def test_levels_beyond_the_interval_are_named_by_their_median():
-    found = [LeftOut(i, "kind", "own", error) for i, error in enumerate((-0.1, -0.3, -0.4))]
-    found += [LeftOut(3, "kind", "calm", 0.1), LeftOut(4, "size", "2", 0.9)]
-    assert errors.beyond(found, ("kind",), 0.2) == {"kind own": -0.3}
-    assert errors.beyond(found, ("kind",), None) == {}
+    left_out = [LeftOut(i, "kind", "own", error) for i, error in enumerate((-0.1, -0.3, -0.4))]
+    left_out += [LeftOut(3, "kind", "calm", 0.1), LeftOut(4, "size", "2", 0.9)]
+    assert errors.beyond(left_out, ("kind",), 0.2) == {"kind own": -0.3}
+    assert errors.beyond(left_out, ("kind",), None) == {}
 
 
 def test_the_half_width_is_the_error_that_nine_of_ten_do_not_exceed():

@@ -31,15 +31,15 @@ def test_more_of_anything_takes_longer(machine):
         "batch_size": (1, 2, 16, 64),
         "grad_accum": (1, 2, 3),
     }.items():
-        found = [take(**{name: value}) for value in values]
-        assert found == sorted(set(found)), name
+        seconds = [take(**{name: value}) for value in values]
+        assert seconds == sorted(set(seconds)), name
 
 
 def test_no_step_is_faster_than_its_products_at_the_measured_peak(machine):
     for fields in ({}, {"n_embd": 4096, "n_head": 64, "batch_size": 64}, {"n_layer": 100}):
         experiment = settled(**fields)
-        found = predict(experiment, machine)
-        assert found.seconds >= least_s(experiment, RATES)
+        prediction = predict(experiment, machine)
+        assert prediction.seconds >= least_s(experiment, RATES)
         drifted = type(machine)(
             RATES.peak, RATES.bandwidth, RATES.threads, machine.engines, [DriftAt(60.0, 0.01, 1.2)]
         )

@@ -15,16 +15,16 @@ THREADS = 2
 def test_thin_products_wait_for_more_numbers_an_operation():
     """[256, C] by [C, V]; with two dimensions of 64 it were 1."""
     for width in (64, 256):
-        one = settled(n_layer=1, n_embd=width, n_head=1, mlp_ratio=1, vocab_size=80_000)
+        experiment = settled(n_layer=1, n_embd=width, n_head=1, mlp_ratio=1, vocab_size=80_000)
         of_head = 32 * (1 / 256 + 1 / width + 1 / 80_000)
-        found = product_work.narrow(one) / flops_per_step(one).matmul
-        assert found == pytest.approx(of_head, rel=0.02)
+        ratio = product_work.narrow(experiment) / flops_per_step(experiment).matmul
+        assert ratio == pytest.approx(of_head, rel=0.02)
 
 
 def test_products_that_fit_a_core_s_cache_are_not_far():
     small = settled(n_embd=64, n_head=1, seq_len=64)
     assert product_work.far(small) == 0
-    far = [product_work.far(one) / flops_per_step(one).matmul for one in map(_wide, (256, 1024))]
+    far = [product_work.far(e) / flops_per_step(e).matmul for e in map(_wide, (256, 1024))]
     assert far[1] - far[0] == pytest.approx(2 * 2 * product_work.DOUBLING, rel=0.3)
 
 

@@ -35,18 +35,18 @@ def test_shapes_that_were_never_seen_are_predicted(exact):
     engine = EngineCosts(exact, None, reference_s, ranges(cells))
     machine = Costs(RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [])
     for experiment in never_seen():
-        found = predict.predict(experiment, machine).seconds
-        assert found == pytest.approx(seconds(experiment), rel=0.03)
+        predicted = predict.predict(experiment, machine).seconds
+        assert predicted == pytest.approx(seconds(experiment), rel=0.03)
 
 
 def test_no_coefficient_is_negative_or_faster_than_the_peak_whatever_was_measured():
     """A machine that seems to multiply four times as fast as its measured peak."""
     cells = [
-        type(one)(one.name, one.experiment, one.reference, 0.25 * one.log_ratio, one.sd)
-        for one in observations(design())
+        type(cell)(cell.name, cell.experiment, cell.reference, 0.25 * cell.log_ratio, cell.sd)
+        for cell in observations(design())
     ]
-    found = learn.of_time(cells, seconds(plain("torch")) / 4, RATES, "torch").coefficients
-    assert all(found[name] >= max(term.least, 0.0) for name, term in TERMS.items())
+    coefficients = learn.of_time(cells, seconds(plain("torch")) / 4, RATES, "torch").coefficients
+    assert all(coefficients[name] >= max(term.least, 0.0) for name, term in TERMS.items())
 
 
 def test_nine_in_ten_cells_of_levels_that_were_left_out_lie_within_the_interval():
@@ -60,21 +60,21 @@ def test_a_cell_that_something_held_up_pulls_little(exact):
     cells[3] = type(held_up)(
         held_up.name, held_up.experiment, held_up.reference, held_up.log_ratio + math.log(3), 0.01
     )
-    found = learn.of_time(cells, seconds(plain("torch")), RATES, "torch")
-    assert found.errors.median < 0.03
+    learned = learn.of_time(cells, seconds(plain("torch")), RATES, "torch")
+    assert learned.errors.median < 0.03
 
 
 def test_a_reference_that_faulted_more_than_usual_does_not_bend_the_coefficients(exact):
     """Half of the references fault 20 000 pages a step, which is half of their time."""
     slow = TRUE["pages"] * 1e-6 * 20_000 / seconds(plain("torch"))
     cells, blind = [], []
-    for i, one in enumerate(observations(design())):
+    for i, cell in enumerate(observations(design())):
         extra = i % 2
-        log_ratio = one.log_ratio - extra * math.log1p(slow)
-        pages = fresh.pages(one.experiment), fresh.pages(one.reference) + extra * 20_000
-        cells.append(dataclasses.replace(one, log_ratio=log_ratio, pages=pages[0],
+        log_ratio = cell.log_ratio - extra * math.log1p(slow)
+        pages = fresh.pages(cell.experiment), fresh.pages(cell.reference) + extra * 20_000
+        cells.append(dataclasses.replace(cell, log_ratio=log_ratio, pages=pages[0],
                                          reference_pages=pages[1]))  # fmt: skip
-        blind.append(dataclasses.replace(one, log_ratio=log_ratio))
+        blind.append(dataclasses.replace(cell, log_ratio=log_ratio))
     counted, uncounted = (
         learn.of_time(its, seconds(plain("torch")), RATES, "torch") for its in (cells, blind)
     )
@@ -89,6 +89,6 @@ def test_the_peak_is_that_of_all_threads_whatever_bandwidth_is_known():
     facts = SimpleNamespace(
         peaks={"fp32": {"1": 190e9, "2": 370e9}}, bandwidth={"1": 16e9}, name="made"
     )
-    found = learn.learn([], facts)
-    assert (found.peak, found.threads, found.bandwidth) == (370e9, 2, 16e9)
+    costs = learn.learn([], facts)
+    assert (costs.peak, costs.threads, costs.bandwidth) == (370e9, 2, 16e9)
     assert learn.learn([], SimpleNamespace(peaks={}, bandwidth={"1": 16e9})) is None

@@ -16,7 +16,7 @@ def sample(faults, steps=2):
 
 def cell(name, baseline, samples=(), references=(), **fields):
     suite = name.split("/")[0]
-    pairs = [SimpleNamespace(sample=i, reference=one) for i, one in enumerate(references)]
+    pairs = [SimpleNamespace(sample=i, reference=its_id) for i, its_id in enumerate(references)]
     worker = SimpleNamespace(experiment=settled(**fields).to_json(), samples=samples, pairs=pairs)
     key = SimpleNamespace(baseline=baseline)
     made = SimpleNamespace(

@@ -10,11 +10,11 @@ pytestmark = pytest.mark.tools
 
 
 def cell(rng, step_s, like, workers=2, worker_noise=0.02, step_noise=0.02, steps=30, pool="s"):
-    found = []
+    step_times = []
     for _ in range(workers):
         here = step_s * np.exp(worker_noise * rng.standard_normal())
-        found.append(tuple(here * np.exp(step_noise * rng.standard_normal(steps))))
-    return Measured(tuple(found), like, pool)
+        step_times.append(tuple(here * np.exp(step_noise * rng.standard_normal(steps))))
+    return Measured(tuple(step_times), like, pool)
 
 
 def session(rng, others=14, effect=1.1, spread_of_noise=0.0, **noise):
@@ -37,23 +37,23 @@ def fewer_draws(monkeypatch):
 def rates(sessions, **given):
     """How often an A/A pair is called different, and how often the effect of 1.1 is found."""
     rng = np.random.default_rng(3)
-    false, found, missed = [], [], []
+    false, detected, missed = [], [], []
     for _ in range(sessions):
         made = interval.estimates(session(rng, **given))
         for i in range(6):
             slower = interval.effect(made[6], made[i])
-            found.append(slower.low > 1)
+            detected.append(slower.low > 1)
             missed.append(not slower.low <= 1.1 <= slower.high)
             for j in range(i):
                 same = interval.effect(made[i], made[j])
                 false.append(not same.low <= 1 <= same.high)
-    return np.mean(false), np.mean(found), np.mean(missed)
+    return np.mean(false), np.mean(detected), np.mean(missed)
 
 
 def test_identical_cells_differ_in_about_one_percent_of_pairs_and_a_true_effect_is_found():
-    false, found, missed = rates(60, others=35)
+    false, detected, missed = rates(60, others=35)
     assert false <= 0.02
-    assert found >= 0.95
+    assert detected >= 0.95
     assert missed <= 0.02
 
 
@@ -80,7 +80,7 @@ def test_steps_that_vary_more_than_workers_are_not_counted_twice():
     noise = {"worker_noise": 0.0, "step_noise": 0.05}
     made = interval.estimates([cell(rng, 1.0, number, **noise) for number in range(40)])
     # A median of 30 steps has sd 1.25 * 0.05 / sqrt(30) = 0.0114; of two workers' 0.0081.
-    widths = [np.log(one.interval.high / one.interval.low) / 2 for one in made]
+    widths = [np.log(estimate.interval.high / estimate.interval.low) / 2 for estimate in made]
     assert 0.014 < np.median(widths) < 0.03
 
 
@@ -89,7 +89,9 @@ def test_one_noisy_setting_does_not_widen_the_interval_of_a_quiet_one_by_much():
     quiet = [cell(rng, 1.0, number) for number in range(20)]
     noisy = [cell(rng, 1.0, f"noisy {number}", worker_noise=0.5) for number in range(2)]
     alone, beside = interval.estimates(quiet), interval.estimates(quiet + noisy)
-    widths = [np.log(one.interval.high / one.interval.low) for one in (alone[0], beside[0])]
+    widths = [
+        np.log(estimate.interval.high / estimate.interval.low) for estimate in (alone[0], beside[0])
+    ]
     assert widths[1] < 2.5 * widths[0]
 
 
@@ -126,13 +128,13 @@ def test_a_single_worker_learns_its_spread_from_the_pool_and_only_from_it():
 def test_single_workers_of_one_experiment_are_replicates():
     rng = np.random.default_rng(9)
     made = interval.estimates([cell(rng, 1.0, "A/A", workers=1) for _ in range(6)])
-    assert all(one.interval is not None for one in made)
+    assert all(estimate.interval is not None for estimate in made)
 
 
 def test_equal_results_give_equal_intervals():
     cells = session(np.random.default_rng(10))
     first, second = interval.estimates(cells), interval.estimates(cells)
-    assert [one.interval for one in first] == [one.interval for one in second]
+    assert [estimate.interval for estimate in first] == [estimate.interval for estimate in second]
 
 
 def test_workers_that_agree_to_the_last_digit_are_no_error():

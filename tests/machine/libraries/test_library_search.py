@@ -32,8 +32,8 @@ def test_the_stack_goes_before_conda_and_conda_before_the_system(root, tmp_path,
 
 @pytest.mark.parametrize("folder", [f"usr/lib/{TRIPLET}", "usr/lib64", "usr/local/lib", "lib64"])
 def test_library_folders_of_several_distributions(root, folder):
-    found = put(root / folder / "libjemalloc.so.2")
-    assert library_search.find("jemalloc", root) == found
+    path = put(root / folder / "libjemalloc.so.2")
+    assert library_search.find("jemalloc", root) == path
 
 
 def test_the_newest_version_that_will_do_is_taken(root):
@@ -159,16 +159,16 @@ def test_the_tools_look_into_asv_s_environments(tmp_path, monkeypatch):
 
 def test_what_is_found_here_is_mapped_where_it_is_loaded():
     """For real: by ctypes, in a process of its own."""
-    found = {}
+    libraries = {}
     for name in ("mkl", "openblas", "onednn", "libiomp5"):
         try:
-            found[name] = library_search._search(name, Path("/"), (Path(sys.prefix),), "")
+            libraries[name] = library_search._search(name, Path("/"), (Path(sys.prefix),), "")
         except library_search.Missing:
             continue
-    found = {name: path for name, path in found.items() if isinstance(path, Path)}
-    if not found:
+    libraries = {name: path for name, path in libraries.items() if isinstance(path, Path)}
+    if not libraries:
         pytest.skip("none is installed here")
-    for path in found.values():
+    for path in libraries.values():
         code = f"import ctypes; ctypes.CDLL({str(path)!r}); print(open('/proc/self/maps').read())"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert re.search(re.escape(str(path.resolve())), done.stdout), done.stderr

@@ -27,10 +27,10 @@ def test_a_given_path_goes_before_all_others_and_nothing_stands_in_for_a_bad_one
 
 
 def test_flags_join_what_the_environment_gives(tmp_path, monkeypatch):
-    one, other = put(tmp_path / "one.so"), put(tmp_path / "other.so")
-    monkeypatch.setenv(library_search.VARIABLE, f"mkl={one}:jemalloc={one}")
+    given, flagged = put(tmp_path / "one.so"), put(tmp_path / "other.so")
+    monkeypatch.setenv(library_search.VARIABLE, f"mkl={given}:jemalloc={given}")
     monkeypatch.chdir(tmp_path)
-    assert library_search.from_arguments(["jemalloc=other.so"]) == f"mkl={one}:jemalloc={other}"
+    assert library_search.from_arguments(["jemalloc=other.so"]) == f"mkl={given}:jemalloc={flagged}"
     monkeypatch.delenv(library_search.VARIABLE)
     assert library_search.from_arguments([]) == ""
 

@@ -69,7 +69,7 @@ def write_results(folder, benchmarks, factor, number, commit):
     facts = {**FACTS, "machine": folder.name, "cpu": f"{folder.name} {HOSTILE}", "os": "Linux"}
     folder.mkdir(exist_ok=True)
     (folder / "machine.json").write_text(json.dumps({**facts, "version": 1}))
-    found = {}
+    results = {}
     for name, benchmark in benchmarks.items():
         suite = name.split(".")[1]
         if suite in SUITES:
@@ -81,7 +81,7 @@ def write_results(folder, benchmarks, factor, number, commit):
                 for k, seconds in enumerate(cells)
             ]
             ends = [[value * end for value in values] for end in (0.99, 1.01)]
-            found[name] = [values, benchmark["params"], benchmark["version"], *ends]
+            results[name] = [values, benchmark["params"], benchmark["version"], *ends]
     content = {
         "commit_hash": commit,
         "env_name": "virtualenv-py3.11",
@@ -91,7 +91,7 @@ def write_results(folder, benchmarks, factor, number, commit):
         "requirements": {},
         "env_vars": {},
         "result_columns": ["result", "params", "version", "stats_ci_99_a", "stats_ci_99_b"],
-        "results": found,
+        "results": results,
         "durations": {},
         "version": 2,
     }

@@ -50,8 +50,8 @@ def merge(clone, *sources):
 
 
 def record(clone, cell, machine="here"):
-    (found,) = (c for c in rows.read(clone.root, machine)[0] if c.name == cell)
-    return found
+    (cell_result,) = (c for c in rows.read(clone.root, machine)[0] if c.name == cell)
+    return cell_result
 
 
 def test_a_fresh_clone_says_the_same_as_where_it_was_measured(sent, clone):

@@ -140,14 +140,14 @@ class Run:
 
     def parents(self):
         """Processes that fork workers: children of the conductor that are asked by a socket."""
-        found = []
+        pids = []
         for pid in descendants(self.conductor):
             with contextlib.suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
                 links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
                 if b"cputrain.worker.parent" in line and any("socket" in link for link in links):
-                    found.append(pid)
-        return found
+                    pids.append(pid)
+        return pids
 
     def left(self):
         """Processes of this run that are there still."""

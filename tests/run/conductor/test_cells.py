@@ -89,11 +89,11 @@ def test_a_cell_called_by_hand_has_a_conductor_of_its_own(root, run):
 
 
 def test_a_second_sweep_is_told_who_runs(root, run):
-    one = run.cell("one", samples=4000, alone=True)
-    assert one.line()[0] == "pair"
+    first = run.cell("one", samples=4000, alone=True)
+    assert first.line()[0] == "pair"
     (line,) = run.cell("two", alone=True).rest()
     assert line.startswith("failed bench.py is running on this machine already (process ")
-    one.end()
+    first.end()
     run.none_is_left(but=run.conductor)
 
 

@@ -35,13 +35,13 @@ def lease(run, monkeypatch):
     monkeypatch.setenv(environ.CONDUCTOR, run.path)
     opened = []
 
-    def open_one():
+    def open_lease():
         opened.append(Lease())
         return opened[-1]
 
-    yield open_one
-    for one in opened:
-        one.close()
+    yield open_lease
+    for opened_lease in opened:
+        opened_lease.close()
 
 
 @pytest.fixture
@@ -57,37 +57,37 @@ def asks(root):
 
 def test_a_reference_s_proof_is_told_until_a_cell_has_gone_on(lease, asks):
     """The first cell may be killed before it has written the reference's record."""
-    one = lease()
-    first = one.ask(asks(Refer), Started)
+    first_lease = lease()
+    first = first_lease.ask(asks(Refer), Started)
     assert first.proof.trained.parameters_moved > 0
-    one.close()
-    two = lease()
-    second = two.ask(asks(Refer), Started)
+    first_lease.close()
+    second_lease = lease()
+    second = second_lease.ask(asks(Refer), Started)
     assert second == first
-    two.ask(asks(Start), Started)
-    two.close()
+    second_lease.ask(asks(Start), Started)
+    second_lease.close()
     third = lease().ask(asks(Refer), Started)
     assert (third.worker, third.proof) == (first.worker, None)
 
 
 def test_a_reference_of_another_run_is_ended(run, lease, asks):
-    one = lease()
-    first = one.ask(asks(Refer), Started)
+    opened = lease()
+    first = opened.ask(asks(Refer), Started)
     (reference,) = run.look()
-    assert one.ask(asks(Refer), Started).worker == first.worker
-    assert one.ask(asks(Refer, run="r Other"), Started).worker != first.worker
+    assert opened.ask(asks(Refer), Started).worker == first.worker
+    assert opened.ask(asks(Refer, run="r Other"), Started).worker != first.worker
     assert not processes.lives(reference) and len(run.look()) == 1
 
 
 def test_one_runs_at_a_time_and_all_are_stopped_between(run, lease, asks):
-    one = lease()
-    names = [one.ask(asks(Refer), Started).worker, one.ask(asks(Start), Started).worker]
+    opened = lease()
+    names = [opened.ask(asks(Refer), Started).worker, opened.ask(asks(Start), Started).worker]
     assert [is_stopped(pid) for pid in run.look()] == [True, True]
     for name in (*names, *reversed(names)):
-        taken = one.ask(Take(worker=name, beside=True), Taken)
+        taken = opened.ask(Take(worker=name, beside=True), Taken)
         assert taken.sampled.sample.step_s and taken.sampled.sample.tries == 1
         assert [is_stopped(pid) for pid in run.look()] == [True, True]
-    one.ask(End(worker=names[1]), Ended)
+    opened.ask(End(worker=names[1]), Ended)
     assert len(run.look()) == 1
 
 
@@ -107,23 +107,23 @@ def open_files(pid):
 
 
 def test_a_worker_that_is_not_there_is_a_line_and_the_conductor_goes_on(lease, asks):
-    one = lease()
+    opened = lease()
     for _ in range(2):
         with pytest.raises(CellFailed, match="worker nobody is not there any more"):
-            one.ask(Take(worker="nobody", beside=True), Taken)
+            opened.ask(Take(worker="nobody", beside=True), Taken)
     with pytest.raises(CellFailed, match="worker nobody is not there any more"):
-        one.ask(End(worker="nobody"), Ended)
-    assert one.ask(asks(Start), Started).ready.steady is not None
+        opened.ask(End(worker="nobody"), Ended)
+    assert opened.ask(asks(Start), Started).ready.steady is not None
 
 
 def test_what_this_machine_has_not_is_a_line_and_the_conductor_goes_on(lease, asks):
-    one = lease()
+    opened = lease()
     with pytest.raises(CellFailed, match="9999") as caught:
-        one.ask(asks(Start, EXPERIMENT.but(cores=9999)), Started)
+        opened.ask(asks(Start, EXPERIMENT.but(cores=9999)), Started)
     assert "\n" not in caught.value.reason
     with pytest.raises(CellFailed, match=r"the reference beside it: .*9999"):
-        one.ask(asks(Refer, EXPERIMENT.but(cores=9999)), Started)
-    assert one.ask(asks(Start), Started).worker
+        opened.ask(asks(Refer, EXPERIMENT.but(cores=9999)), Started)
+    assert opened.ask(asks(Start), Started).worker
 
 
 @pytest.mark.parametrize("words", [b"nonsense", b"[]", b'{"ask": "dance"}', b"\xff"])

@@ -75,9 +75,9 @@ def test_the_same_code_twice_is_refused(project):
 
 def test_each_side_has_its_own_code_and_its_own_suites(project, own_root):
     source = Commits(["ours", "newer"])
-    one, other = source.checkouts
-    assert one.project != other.project and one.project.is_relative_to(own_root / ".asv")
-    assert (one.commit, one.dirty) == (git(project, "rev-parse", "ours"), [])
+    ours, other = source.checkouts
+    assert ours.project != other.project and ours.project.is_relative_to(own_root / ".asv")
+    assert (ours.commit, ours.dirty) == (git(project, "rev-parse", "ours"), [])
     cells, _ = source.choose([r"BatchSize.*\((2|4|8),"])
     assert {cell.name for cell in cells.cells} == {
         f"BatchSize/8-{engine}" for engine in ("torch", "jax", "native")
@@ -85,7 +85,7 @@ def test_each_side_has_its_own_code_and_its_own_suites(project, own_root):
     assert cells.left_out["BatchSize/4-torch"] == "newer has no such cell"
     assert cells.left_out["BatchSize/2-torch"] == "ours has no such cell"
     again = checkout.checkout("ours")
-    assert again == one
-    (one.project / "requirements.txt").write_text("torch==1.0\n")
+    assert again == ours
+    (ours.project / "requirements.txt").write_text("torch==1.0\n")
     with pytest.raises(UsageError, match="somebody has changed files in"):
         checkout.checkout("ours")

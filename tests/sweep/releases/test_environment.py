@@ -54,15 +54,15 @@ def test_a_build_that_failed_is_one_line_that_says_why(said, offline, named):
 def test_each_set_of_requirements_has_an_environment_of_its_own(own_root):
     text = (paths.PROJECT / "requirements.txt").read_text()
     other = requirements.replaced(text, {"numpy": "2.4.5"})
-    one, same, commented = (
+    first, same, commented = (
         environment.Release("here", each) for each in (other, other, f"{other}# more\n")
     )
     different = environment.Release("here", requirements.replaced(text, {"numpy": "2.4.4"}))
-    assert one.name == same.name == commented.name != different.name
-    assert one.python() == same.python() != different.python()
-    assert one.place.parent == paths.PROJECT / ".asv" / "env"
-    settings = json.loads(one.config.read_text())
-    assert settings["matrix"]["env"] == {environ.RELEASE: [one.name]}
+    assert first.name == same.name == commented.name != different.name
+    assert first.python() == same.python() != different.python()
+    assert first.place.parent == paths.PROJECT / ".asv" / "env"
+    settings = json.loads(first.config.read_text())
+    assert settings["matrix"]["env"] == {environ.RELEASE: [first.name]}
     (install, own) = settings["install_command"]
     assert requirements.pins(Path(install.split()[-1]).read_text())["numpy"] == "2.4.5"
     assert own.endswith(f"{paths.PROJECT} {{build_dir}} {{commit}}")
@@ -82,7 +82,7 @@ def test_the_main_environment_is_used_where_its_pins_are_the_asked_ones(own_root
     pins = requirements.pins((paths.PROJECT / "requirements.txt").read_text())
     source = Packages([f"torch=={pins['torch']}", "here numpy==2.4.5"])
     main = asvenv.Asv("full", "here")
-    one, other = (source._asv(main, versions) for versions in source.versions)
-    assert one is main and other.python() != main.python()
+    usual, other = (source._asv(main, versions) for versions in source.versions)
+    assert usual is main and other.python() != main.python()
     again = Packages(["here", f"torch=={pins['torch']} numpy==2.4.5"])
     assert again._asv(main, again.versions[1]).python() == other.python()

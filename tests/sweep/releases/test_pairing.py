@@ -52,7 +52,7 @@ def test_fresh_workers_of_two_sides_take_turns_and_prove(conducted, own_root):
     assert worker.reference == reference.id != worker.id and reference.forked is False
     assert len(worker.pairs) == len(taken.steps_done) >= 3
     orders = [pair.first for pair in worker.pairs]
-    assert all(one != other for one, other in itertools.pairwise(orders))
+    assert all(order != following for order, following in itertools.pairwise(orders))
     steps = [done for done, _ in taken.steps_done]
     assert steps == sorted({*steps})
     assert reference.trained.parameters_moved and worker.trained.parameters_moved

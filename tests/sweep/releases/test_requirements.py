@@ -30,8 +30,8 @@ def test_what_only_installs_the_project_is_loose_beside_another_release():
     text = f"{TEXT}setuptools==84.2.1\n"
     assert requirements.replaced(text, {}) == text
     assert "\nsetuptools>=77\n" in requirements.replaced(text, {"torch": "2.12.1"})
-    asked = {"torch": "2.12.1", "setuptools": "80.0.0"}
-    assert "\nsetuptools==80.0.0\n" in requirements.replaced(text, asked)
+    versions = {"torch": "2.12.1", "setuptools": "80.0.0"}
+    assert "\nsetuptools==80.0.0\n" in requirements.replaced(text, versions)
 
 
 def test_comments_are_no_difference_and_versions_are():

@@ -27,27 +27,29 @@ def by_values(blocks):
 
 
 def test_the_experiments_are_the_suites_own(suites):
-    found = by_values(lineup.blocks(suites, inductor=False))
+    experiments = by_values(lineup.blocks(suites, inductor=False))
     shapes = {planned.name: planned for planned in suites if planned.name in lineup.SHAPES}
     for shape, planned in shapes.items():
         for cell in planned.cells:
-            mine = [e for (s, engine, _), e in found.items() if (s, engine) == (shape, cell.name)]
+            mine = [
+                e for (s, engine, _), e in experiments.items() if (s, engine) == (shape, cell.name)
+            ]
             assert {e.but(cores=None, steps=None) for e in mine} == {cell.experiment}
             assert {e.system.cores for e in mine} <= {1, None}
-    engines = {engine for _, engine, _ in found}
+    engines = {engine for _, engine, _ in experiments}
     assert engines == {"torch", AGAIN, "jax", "numpy", "native", "native openblas", "ipex"}
 
 
 def test_the_same_again_is_the_same_experiment(suites):
-    found = by_values(lineup.blocks(suites, inductor=True))
-    for (shape, engine, threads), experiment in found.items():
+    experiments = by_values(lineup.blocks(suites, inductor=True))
+    for (shape, engine, threads), experiment in experiments.items():
         if engine == AGAIN:
-            assert experiment == found[shape, "torch", threads]
+            assert experiment == experiments[shape, "torch", threads]
         if engine == INDUCTOR:
-            assert experiment == found[shape, "torch", threads].but(compile="inductor")
+            assert experiment == experiments[shape, "torch", threads].but(compile="inductor")
         if engine == "native openblas":
             assert experiment.runtime.matmul_backend == "openblas"
-    assert INDUCTOR in {engine for _, engine, _ in found}
+    assert INDUCTOR in {engine for _, engine, _ in experiments}
 
 
 COUNT = """
@@ -59,14 +61,14 @@ for block in lineup.blocks(plan.discover(), False):
 
 
 def test_where_all_cores_are_one_it_runs_once():
-    one = {min(os.sched_getaffinity(0))}
+    one_cpu = {min(os.sched_getaffinity(0))}
     done = subprocess.run(
         [sys.executable, "-P", "-c", COUNT],
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "PYTHONPATH": str(paths.PROJECT)},
-        preexec_fn=lambda: os.sched_setaffinity(0, one),
+        preexec_fn=lambda: os.sched_setaffinity(0, one_cpu),
     )
     assert done.stdout.splitlines() == ["Framework 1 1", "FrameworkLarger 1 1"]
 
@@ -86,7 +88,7 @@ def test_in_each_round_every_cell_runs_once_and_a_block_stays_together():
         mine = [turn.cell.values for turn in turns if turn.round == number]
         assert sorted(mine) == sorted(c.values for block in BLOCKS for c in block.cells)
         blocks = [(values[0], values[2]) for values in mine]
-        changes = sum(one != other for one, other in itertools.pairwise(blocks))
+        changes = sum(block != following for block, following in itertools.pairwise(blocks))
         assert changes == len(BLOCKS) - 1
 
 

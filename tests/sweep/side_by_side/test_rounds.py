@@ -84,8 +84,8 @@ def test_a_later_run_counts_its_own_workers_only(run, own_root):
 def test_an_engine_that_fails_costs_its_own_cells_and_takes_no_more_turns(run):
     planned = block(numpy=NUMPY, bad=NUMPY.but(learning_rate=0.0))
     told = take(run, planned, rounds=2)
-    found = [(turn.cell.values[1], worker.status) for turn, worker, _ in told]
-    assert sorted(found) == [("bad", "failed"), ("numpy", "ok"), ("numpy", "ok")]
+    statuses = [(turn.cell.values[1], worker.status) for turn, worker, _ in told]
+    assert sorted(statuses) == [("bad", "failed"), ("numpy", "ok"), ("numpy", "ok")]
     (lost,) = run.lost.values()
     assert lost[0] == "failed" and "DidNotTrain" in lost[1]
 
@@ -138,12 +138,12 @@ def test_the_end_of_a_turn_s_process_ends_the_worker_too_and_keeps_what_is_done(
 
 def workers_of(root):
     """Workers whose results go below `root`."""
-    wanted, found = f"CPUTRAIN_ROOT={root}".encode(), []
+    wanted, pids = f"CPUTRAIN_ROOT={root}".encode(), []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             environ = (folder / "environ").read_bytes().split(b"\0")
             if wanted in environ and b"cputrain.worker.job" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+                pids.append(int(folder.name))
         except OSError:
             continue
-    return [pid for pid in found if pid != os.getpid()]
+    return [pid for pid in pids if pid != os.getpid()]

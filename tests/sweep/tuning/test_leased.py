@@ -21,23 +21,23 @@ def leased(own_root):
 
 
 def test_workers_take_turns_prove_and_leave_nothing(leased, own_root):
-    one, other = leased.start(TINY, 60.0), leased.start(TINY.but(batch_size=2), 60.0)
-    assert one.warm_step_s > 0 and one.ready_s > 0 and one.versions["python"]
-    first, second = leased.block(one), leased.block(other)
+    worker, other = leased.start(TINY, 60.0), leased.start(TINY.but(batch_size=2), 60.0)
+    assert worker.warm_step_s > 0 and worker.ready_s > 0 and worker.versions["python"]
+    first, second = leased.block(worker), leased.block(other)
     assert first.step_s and second.step_s
-    leased.prove(one)
+    leased.prove(worker)
     leased.end(other)
     with pytest.raises(CellFailed, match="not there any more"):
-        leased.block(one)
+        leased.block(worker)
     assert not list(own_root.rglob("*.safetensors")) and not list(own_root.rglob("run.json"))
 
 
 def test_a_worker_that_is_not_warm_in_its_time_is_gone_and_the_others_live(leased):
-    one = leased.start(TINY, 60.0)
+    worker = leased.start(TINY, 60.0)
     slow = settled(n_layer=4, n_embd=512, seq_len=512)
     with pytest.raises(CellFailed) as caught:
         leased.start(slow, 1.0)
     assert caught.value.status == "timed out"
     assert "after 1 s, while " in caught.value.reason
-    assert leased.block(one).step_s
-    leased.end(one)
+    assert leased.block(worker).step_s
+    leased.end(worker)

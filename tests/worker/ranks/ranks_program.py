@@ -48,8 +48,8 @@ def build(experiment):
 
 def verdicts(experiment, group, engine, batch):
     """Whether each check holds, on this rank."""
-    found = agreement.averaging(experiment, group, engine, Given(batch))
-    return {check.name: check.ok for check in (*found, *agreement.same_weights(group, engine))}
+    checks = agreement.averaging(experiment, group, engine, Given(batch))
+    return {check.name: check.ok for check in (*checks, *agreement.same_weights(group, engine))}
 
 
 def trained(experiment, group, steps):
@@ -70,24 +70,24 @@ def trained(experiment, group, steps):
 
 def lies(experiment, group, steps):
     """Each check's verdict where it has to be no."""
-    batch, found = steps[0][0], {}
+    batch, by_lie = steps[0][0], {}
     engine = build(experiment)
     alike = dataclasses.replace(batch, inputs=batch.inputs[:1].repeat(len(batch.inputs), 0))
     alike = dataclasses.replace(alike, targets=batch.targets[:1].repeat(len(batch.targets), 0))
-    found["same rows"] = verdicts(experiment, group, engine, alike)
+    by_lie["same rows"] = verdicts(experiment, group, engine, alike)
     if group.rank == group.size - 1:
         weights = engine.weights()
         weights["ln_f.bias"].view("int32")[-1] ^= 1  # the last bit of one number
         engine.load_weights(weights)
-    found["one bit"] = verdicts(experiment, group, engine, batch)
+    by_lie["one bit"] = verdicts(experiment, group, engine, batch)
     honest, parallel.DistributedDataParallel = parallel.DistributedDataParallel, Plain
     engine = build(experiment)
-    found["before"] = {c.name: c.ok for c in agreement.same_weights(group, engine)}
+    by_lie["before"] = {c.name: c.ok for c in agreement.same_weights(group, engine)}
     for batches in steps[:2]:
         engine.train_step(*batches)
-    found["not averaged"] = verdicts(experiment, group, engine, batch)
+    by_lie["not averaged"] = verdicts(experiment, group, engine, batch)
     parallel.DistributedDataParallel = honest
-    return found
+    return by_lie
 
 
 def main():

@@ -174,8 +174,8 @@ def test_two_network_namespaces_train_as_one_process_does(tmp_path):
     assert report["label"].endswith(" in 2 network namespaces")
     assert [place["interface"] for place in report["places"]] == ["eth1", "eth2"]
     assert [place["cpus"] for place in report["places"]] == [[cpus[0]], [cpus[1]]]
-    found = {check["name"]: check["found"] for check in report["finished"]["in_force"]}
-    assert found["weights of all processes"] == "equal"
+    actual = {check["name"]: check["found"] for check in report["finished"]["in_force"]}
+    assert actual["weights of all processes"] == "equal"
     experiment = Experiment.from_json(parts)
     alone = experiment.but(engine="numpy", processes=None, attention_backend="manual")
     reference = engines.build(alone, initial.initial_weights(alone))

@@ -63,15 +63,15 @@ def test_a_cell_of_two_processes_does_the_work_of_one(honest):
 
 def test_every_rank_s_settings_are_in_force_and_recorded(honest):
     record, _ = honest
-    found = {check["name"]: check for check in record["in_force"]}
+    checks = {check["name"]: check for check in record["in_force"]}
     assert all(check["ok"] for check in record["in_force"])
-    assert found["processes that train together"]["found"] == 2
-    assert found["weights of all processes"]["found"] == "equal"
+    assert checks["processes that train together"]["found"] == 2
+    assert checks["weights of all processes"]["found"] == "equal"
     masks = [list(cpus) for cpus in record["placement"]["ranks"]]
-    assert found["affinity mask at launch"]["found"] == masks[0]
-    assert found["rank 1: affinity mask at launch"]["found"] == masks[1]
+    assert checks["affinity mask at launch"]["found"] == masks[0]
+    assert checks["rank 1: affinity mask at launch"]["found"] == masks[1]
     assert not set(masks[0]) & set(masks[1])
-    assert found["rank 1: torch.get_num_threads()"]["found"] == record["placement"]["omp_threads"]
+    assert checks["rank 1: torch.get_num_threads()"]["found"] == record["placement"]["omp_threads"]
 
 
 def test_what_each_rank_sent_and_held_is_recorded(honest):
@@ -154,13 +154,13 @@ def test_a_cell_whose_gradients_are_not_averaged_fails(own_root, tmp_path):
 
 def ranks_of(worker):
     """Process by rank."""
-    found = {}
+    pids = {}
     for pid in marked(worker):
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         env = dict(word.split(b"=", 1) for word in words if b"=" in word)
         if b"RANK" in env:
-            found[int(env[b"RANK"])] = pid
-    return found
+            pids[int(env[b"RANK"])] = pid
+    return pids
 
 
 def test_a_killed_rank_ends_the_cell_in_seconds_and_is_named(own_root, tmp_path):

@@ -87,11 +87,11 @@ def test_no_cpu_is_shared_and_all_have_as_many_cores(cores, processes):
 
 def test_this_machine_shares_out_what_it_has_and_says_what_it_has_not():
     cores = placement.place(EIGHT.but(processes=1)).physical_cores
-    asked = len(os.sched_getaffinity(0)) + 1
-    many = settled(batch_size=asked, processes=asked)
-    assert f"{asked} processes need {asked} cores, {cores} core" in placement.why_not(many)
-    one = placement.place(EIGHT.but(processes=1))
-    assert one.ranks == (one.cpus,) and one.omp_threads == cores
+    processes = len(os.sched_getaffinity(0)) + 1
+    many = settled(batch_size=processes, processes=processes)
+    assert f"{processes} processes need {processes} cores, {cores} core" in placement.why_not(many)
+    alone = placement.place(EIGHT.but(processes=1))
+    assert alone.ranks == (alone.cpus,) and alone.omp_threads == cores
     assert placement.place(EIGHT).ranks == ()
 
 
