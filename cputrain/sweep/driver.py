@@ -69,8 +69,9 @@ def drive(measurement: Measurement, session: Session) -> int:
     try:
         prepare.everything(asv, suites, session.offline, progress)
         measurement.measure(asv)
-        cells = prepare.runnable(suites)
-        prepare.measure_peak(asv.machine, asv.python(), cells, progress, again=True)
+        if session.mode == "full":
+            cells = prepare.runnable(suites)
+            prepare.measure_peak(asv.machine, asv.python(), cells, progress, again=True)
         progress.close()
         measurement.end()
     finally:

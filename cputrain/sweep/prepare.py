@@ -71,7 +71,8 @@ def runnable(suites: list[plan.Planned]) -> list[plan.PlannedCell]:
 
 
 FIRST_S, AGAIN_S = 10.0, 7.0
-"""Seconds for measuring at a sweep's start and at its end, imports included: below 20 in all."""
+"""Seconds for measuring at a sweep's start, and at the end of a full one, imports included: below
+20 in all."""
 
 
 def measure_peak(

@@ -77,8 +77,10 @@ def test_quick_never_overwrites_full_results(trial):
     status, out = trial.run("--bench", "First")
     assert status == 0, out
     full = rows(trial)["First", "1"]
+    trial.env["CPUTRAIN_MEASURE_S"] = "1"
     status, out = trial.run("--bench", "First", "--quick")
     assert status == 0, out
+    assert out.count("measuring matrix products") == 1  # not again at its end
     again = rows(trial)["First", "1"]
     assert again["mode"] == "full" and again["step_s"] == full["step_s"]
     assert (trial.output / "quick" / "First" / "1" / "run.json").exists()
@@ -88,6 +90,7 @@ def test_the_stored_number_is_the_worker_s_own_clock(trial):
     trial.env["CPUTRAIN_MEASURE_S"] = "2"
     status, out = trial.run("--bench", "First")
     assert status == 0, out
+    assert out.count("measuring matrix products") == 2
     assert re.search(r"^ +2 +[\d.]+ m?s a step +[\d,]+ tokens/s +-", out, re.MULTILINE)
     assert re.search(r"First .* 2: .* 1: |First .* 1: .* 2: ", out)
     (worker,) = trial.record("First/2")["workers"]
