@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 
 from cputrain.analysis.claims.claim import Demonstration, FirstStep, Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, of_one_worker
+from cputrain.analysis.claims.evidence import CannotTell, Evidence, widened_by_noise
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Rule
@@ -45,7 +45,7 @@ def demonstration(
         if (pass_ := passed(side, record.reference)) is None:
             yield Line(name, "x", note=DISTURBED)
             continue
-        made = of_one_worker(effect([pass_], noise), noise)
+        made = widened_by_noise(effect([pass_], noise), noise)
         yield Line(name, "x", made.value, made.low, made.high, _said(side))
 
 
