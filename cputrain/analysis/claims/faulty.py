@@ -85,7 +85,7 @@ def first_steps(what: FirstStep, rule: Rule, evidence: Evidence) -> Iterable[Lin
 
 def _ratio_of_means(pair: Pair, steps: int, evidence: Evidence) -> float:
     """Of the worker's mean over the reference's."""
-    cold = [worker for worker in evidence.workers(pair.name) if not worker.found_code]
+    cold = [worker for worker in evidence.workers(pair.name) if not worker.code_was_cached]
     if not cold:
         raise CannotTell(f"{pair.name}: no first step that compiled")
     worker = cold[0]

@@ -80,7 +80,7 @@ def start(of: Conducted, experiment: Experiment) -> Running:
     started = of.lease.ask(ask, Started)
     folder.fill()
     record = record.with_ready(started.ready, started.placement)
-    record = record.but(id=started.worker, forked=started.forked, found_code=folder.has_code)
+    record = record.but(id=started.worker, forked=started.forked, code_was_cached=folder.has_code)
     return Running(of, record, 0, began)
 
 
