@@ -99,5 +99,5 @@ def fit(rows: Rows, prior: Sequence[float], least: Sequence[float], anchor: Anch
             parts.append((anchor.terms / (anchor.terms @ c) * by_t / anchor.sd)[None, :])
         return np.concatenate(parts)
 
-    found: Array = least_squares(residuals, middle, jac=slopes, loss="soft_l1").x
-    return low + np.exp(found)
+    fitted: Array = least_squares(residuals, middle, jac=slopes, loss="soft_l1").x
+    return low + np.exp(fitted)
