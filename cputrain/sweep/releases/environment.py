@@ -173,14 +173,14 @@ def read_back(python: Path, project: Path) -> dict[str, str]:
     if done.returncode:
         last = (done.stderr.strip() or "no output").splitlines()[-1]
         raise RunError(f"{python}: cannot say what is installed there: {last}; delete its folder")
-    said = json.loads(done.stdout)
-    if not Path(said["code"]).is_relative_to(project):
-        raise RunError(f"{python} runs {said['code']} and not the code in {project}")
-    return {requirements.plain(name): version for name, version in said["installed"].items()}
+    answer = json.loads(done.stdout)
+    if not Path(answer["code"]).is_relative_to(project):
+        raise RunError(f"{python} runs {answer['code']} and not the code in {project}")
+    return {requirements.plain(name): version for name, version in answer["installed"].items()}
 
 
 def require(label: str, wanted: dict[str, str], installed: dict[str, str], folder: Path) -> None:
-    """Raise UsageError where an environment has other versions than those that were asked."""
+    """Raise UsageError where an environment has other versions than the wanted ones."""
     for name, version in wanted.items():
         if not requirements.is_version(installed.get(name), version):
             has = installed.get(name) or "none"
