@@ -60,7 +60,7 @@ def draw(comparisons: Sequence[Comparison]) -> Figure:
         x_ticks=ticks.of_time(scale, lambda value: f"{value:g}x", is_upright=False),
         y_ticks=[Tick(row, short(label)) for label, row in rows.items()],
         is_upright=False,
-        one=scale.place(1.0),
+        baseline=scale.place(1.0),
         lines=names,
         marks=marks,
     )

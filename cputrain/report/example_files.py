@@ -99,8 +99,8 @@ def _chosen(source: Path, machine: str | None) -> str:
         return known[0]
     if machine is not None and machine in known:
         return machine
-    asked = "say which with --machine" if machine is None else f"no records of {machine!r}"
-    raise UsageError(f"{source / 'output'}: {asked}; there are: {', '.join(known)}")
+    problem = "say which with --machine" if machine is None else f"no records of {machine!r}"
+    raise UsageError(f"{source / 'output'}: {problem}; there are: {', '.join(known)}")
 
 
 def _copy(source: Path, project: Path, new: Path, machine: str) -> int:

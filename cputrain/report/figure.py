@@ -90,7 +90,7 @@ class Figure:
         x_ticks, y_ticks: along them.
         is_upright: whether the axis of time is y.
         band: from where to where the time counts as the same; None without effects.
-        one: where the baseline's time lies; None without effects.
+        baseline: where the baseline's time lies; None without effects.
         notes: lines below it.
     """
 
@@ -108,7 +108,7 @@ class Figure:
     y_ticks: Sequence[Tick]
     is_upright: bool
     band: tuple[float, float] | None = None
-    one: float | None = None
+    baseline: float | None = None
     lines: Sequence[Line] = ()
     marks: Sequence[Mark] = ()
     said: Sequence[Said] = ()

@@ -74,7 +74,7 @@ def draw(machine: str, bars: Sequence[Bar]) -> Figure:
         y_ticks=[Tick(row, label) for row, label in zip(rows, labels, strict=True)],
         is_upright=False,
         band=band,
-        one=scale.place(1.0),
+        baseline=scale.place(1.0),
         marks=marks,
     )
 
