@@ -74,7 +74,7 @@ def _whole(worker: WorkerRecord, watched: WatchedSteps) -> Row:
     plain = worker.step_s
     step_s = statistics.median(plain)
     total = sum(statistics.median(part.seconds) for part in watched.parts.values())
-    ratios = [one / other for one, other in zip(watched.step_s, plain, strict=True)]
+    ratios = [with_ / without for with_, without in zip(watched.step_s, plain, strict=True)]
     return {
         "threads": worker.place.threads,
         "step_s": step_s,

@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: an unknown machine, or nothing to compare.
     """
-    if compare_releases.is_asked(args):
+    if compare_releases.is_requested(args):
         if args.machines:
             raise UsageError("names of machines do not go together with --stack and --git")
         return compare_releases.main(args)

@@ -13,8 +13,8 @@ from cputrain.sweep.releases.packages import Packages
 from cputrain.sweep.releases.verb import Releases
 
 
-def is_asked(args: argparse.Namespace) -> bool:
-    """Whether it is this that was asked."""
+def is_requested(args: argparse.Namespace) -> bool:
+    """Whether `compare` was called with --stack or --git."""
     return bool(args.stack or args.git)
 
 
@@ -22,7 +22,7 @@ def main(args: argparse.Namespace) -> int:
     """Measure, write and print; 1 where some pair failed.
 
     Raises:
-        UsageError: what was asked cannot be.
+        UsageError: these sides cannot be compared.
         RunError: an environment cannot be built.
     """
     if args.stack and args.git:

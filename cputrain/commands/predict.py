@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _machine(name: str | None) -> str:
-    """The one that was asked for, else this one.
+    """The name of the given machine, else of this machine.
 
     Raises:
         UsageError: no results of such a machine.

@@ -85,8 +85,8 @@ def reason(setting: str, root: Path = reading.ROOT) -> str | None:
         return None
     if mode != "madvise":
         why = "gives none, also to who asks" if mode == "never" else "gives them unasked"
-        set_it = f"echo madvise | sudo tee {pages.THP}/enabled"
-        return f"the machine's huge-page mode is {mode!r}: it {why}; {set_it}"
+        command = f"echo madvise | sudo tee {pages.THP}/enabled"
+        return f"the machine's huge-page mode is {mode!r}: it {why}; {command}"
     version = glibc()
     if version is None:
         return "the C library is not glibc, and no other can be told to ask for huge pages"

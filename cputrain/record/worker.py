@@ -34,7 +34,8 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         left_over: what its launcher had to end.
         note: what a person should know, as of a model that was not saved.
         forked: whether it was forked from a process that had imported its engine.
-        found_code: whether it found code that an earlier worker had compiled.
+        code_was_cached: whether there was code that an earlier worker had compiled; in JSON it is
+            called found_code.
         reference: the worker that it was measured beside, itself where it is a reference; None
             for the reason in `reasons`. reference_counts: what that one trains.
         repeats: the cell, as suite/cell, that ran the same experiment beside the same one in the
@@ -88,7 +89,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     note: str | None = None
     left_over: str | None = None
     forked: bool | None = None
-    found_code: bool | None = None
+    code_was_cached: bool | None = field(default=None, name="found_code")
     warm_step_s: Seconds | None = None
     no_passes: str | None = None
     reference: str | None = None

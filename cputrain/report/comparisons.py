@@ -34,8 +34,8 @@ def of_releases(root: Path, machine: str) -> list[tuple[str, str]]:
     folder = root / "result" / machine / FOLDER
     if folder.is_symlink() or folder.parent.is_symlink():
         return []
-    found = stored.find(root, machine, FILE)
-    records = {place.cell: place for place in found if place.suite == FOLDER}
+    places = stored.find(root, machine, FILE)
+    records = {place.cell: place for place in places if place.suite == FOLDER}
     pages = sorted((path for path in folder.glob("*.md") if path.is_file()), reverse=True)
     return [(page.name, _title(records.get(page.stem)) or page.stem) for page in pages]
 

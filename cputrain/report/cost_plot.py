@@ -32,22 +32,22 @@ def picture(machine: str, compared: Mapping[str, list[Compared]]) -> str:
 
 def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:
     """What stands where in the picture: both axes are the same, and logarithmic."""
-    values = [end for its in compared.values() for one in its for end in _ends(one)]
+    values = [end for cells in compared.values() for cell in cells for end in _ends(cell)]
     bottom, right = TOP + HIGH, WIDE - 14
     up = charts.around(values, bottom, TOP)
     beside = ticks.of_time(up, _say, is_upright=True)
     left = 34 + max(lettering.width(tick.label, TICK) for tick in beside)
     across = charts.around(values, left, right)
     lines, marks = [], []
-    for i, (engine, its) in enumerate(compared.items()):
+    for i, (engine, cells) in enumerate(compared.items()):
         color = COLORS[i % len(COLORS)]
         lines.append(Line(short(engine), color))
-        marks += [_mark(one, color, across, up) for one in its]
+        marks += [_mark(cell, color, across, up) for cell in cells]
     diagonal = [(across.place(end), up.place(end)) for end in (min(values), max(values))]
     return Figure(
         title="Predicted against measured",
         machine=short(machine),
-        told=_told(compared),
+        description=_description(compared),
         height=round(bottom + 58, 1),
         left=round(left, 1),
         right=right,
@@ -64,19 +64,19 @@ def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:
     )
 
 
-def _ends(one: Compared) -> tuple[float, float]:
-    return one.measured, one.predicted
+def _ends(cell: Compared) -> tuple[float, float]:
+    return cell.measured, cell.predicted
 
 
-def _mark(one: Compared, color: str, across: charts.Scale, up: charts.Scale) -> Mark:
-    sign: Sign = "dot" if one.fits else "hollow"
-    return Mark(across.place(one.measured), up.place(one.predicted), sign, color)
+def _mark(cell: Compared, color: str, across: charts.Scale, up: charts.Scale) -> Mark:
+    sign: Sign = "dot" if cell.fits else "hollow"
+    return Mark(across.place(cell.measured), up.place(cell.predicted), sign, color)
 
 
 def _say(value: float) -> str:
     return f"{value:g}x"
 
 
-def _told(compared: Mapping[str, list[Compared]]) -> str:
+def _description(compared: Mapping[str, list[Compared]]) -> str:
     cells = ", ".join(f"{len(its)} cells on {engine}" for engine, its in compared.items())
     return f"{Y} against {X}: {cells}"

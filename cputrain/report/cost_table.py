@@ -36,29 +36,29 @@ def errors(costs: Costs) -> Iterator[tuple[str, ...]]:
 
 
 def _errors(its: Learned) -> tuple[str, ...]:
-    found = its.errors
-    off = (found.median, found.p90, found.median_out, found.p90_out, found.coverage)
-    return (words.whole(found.cells), *("" if x is None else words.percent(x) for x in off))
+    summary = its.errors
+    off = (summary.median, summary.p90, summary.median_out, summary.p90_out, summary.coverage)
+    return (words.whole(summary.cells), *("" if x is None else words.percent(x) for x in off))
 
 
 def cells(costs: Costs) -> Iterator[tuple[str, str, str, str, str, str]]:
     """Cell, engine, measured, predicted, how far off, and that with each level left out."""
     for engine, its in costs.engines.items():
-        for one in its.time.compared:
+        for cell in its.time.compared:
             yield (
-                one.name if one.fits else f"{one.name} (not learned from)",
+                cell.name if cell.fits else f"{cell.name} (not learned from)",
                 engine,
-                words.ratio(one.measured),
-                words.ratio(one.predicted),
-                _off(one.off),
-                _left_out(one),
+                words.ratio(cell.measured),
+                words.ratio(cell.predicted),
+                _off(cell.off),
+                _left_out(cell),
             )
 
 
-def _left_out(one: Compared) -> str:
-    if not one.left_out:
+def _left_out(cell: Compared) -> str:
+    if not cell.left_out:
         return ""
-    return _off(max(one.left_out, key=lambda ratio: abs(math.log(ratio))))
+    return _off(max(cell.left_out, key=lambda ratio: abs(math.log(ratio))))
 
 
 def _off(ratio: float) -> str:

@@ -78,9 +78,9 @@ def export(root: Path) -> Summary:
     measured, misnamed = records.machines(root)
     problems += misnamed
     problems += tables.without_records(root, measured)
-    found = {*measured, *engines.machines(result), *step_parts.machines(root)}
-    found |= {*trained.machines(root), *other_commits.machines(root)}
-    names, links = tables.not_links(result, found)
+    candidates = {*measured, *engines.machines(result), *step_parts.machines(root)}
+    candidates |= {*trained.machines(root), *other_commits.machines(root)}
+    names, links = tables.not_links(result, candidates)
     problems += links
     place = pages.place(len(names))
     machines, made = _machines(root, names, suites, place)

@@ -56,7 +56,7 @@ def box(text: str, size: float, x: float, y: float, anchor: str = "middle") -> B
 def apart(boxes: Sequence[Box]) -> list[int]:
     """Which of them stand apart from all those before that do, by their places in `boxes`."""
     kept: list[int] = []
-    for i, one in enumerate(boxes):
-        if not any(one.overlaps(boxes[k]) for k in kept):
+    for i, candidate in enumerate(boxes):
+        if not any(candidate.overlaps(boxes[k]) for k in kept):
             kept.append(i)
     return kept

@@ -24,15 +24,15 @@ class Run:
 
 
 def lines(
-    experiment: Experiment, known: Prediction, run: Run, its: EngineCosts, asked: bool
+    experiment: Experiment, known: Prediction, run: Run, its: EngineCosts, has_length: bool
 ) -> list[str]:
     """What is said of one configuration.
 
     Args:
         experiment: as it was described, not settled.
-        run: the one that was asked for, or a single step.
+        run: of the given length, or a single step.
         its: what the prediction is made from.
-        asked: whether a run was.
+        has_length: whether a length was given.
     """
     return [
         *described.lines(experiment)[:2],
@@ -43,7 +43,7 @@ def lines(
         _seconds(known, run),
         f"of it {_parts(known)}; at the measured peak its products take "
         f"{words.seconds(known.at_peak_s)}",
-        *([_run(known, run)] if asked else []),
+        *([_run(known, run)] if has_length else []),
         *_doubts(known),
         _rests_on(its),
     ]
@@ -171,8 +171,8 @@ def _cells(row: GridRow) -> tuple[str, ...]:
         words.number(known.seconds * run.steps / HOUR),
         between,
         "; ".join(
-            f"{said}: {', '.join(word.split(' (')[0] for word in its)}"
-            for said, its in (("outside", known.outside), ("doubtful", known.doubts))
-            if its
+            f"{label}: {', '.join(word.split(' (')[0] for word in values)}"
+            for label, values in (("outside", known.outside), ("doubtful", known.doubts))
+            if values
         ),
     )

@@ -60,7 +60,7 @@ class Anonymous:
         for clone in self.clones:
             text = re.sub(rf"(?<![\w.~/-]){re.escape(clone)}(?=[/\"\s:])", CLONE, text)
         text = _HOMES.sub(HOME, text)
-        text = _HOST.sub(lambda found: f'"host":"{self._host(found[1])}"', text)
+        text = _HOST.sub(lambda match: f'"host":"{self._host(match[1])}"', text)
         return _OF_RANKS.sub(self._ranks, text)
 
     def _ranks(self, label: re.Match[str]) -> str:
@@ -72,6 +72,6 @@ class Anonymous:
 
 def telling(text: str) -> list[str]:
     """Paths and hosts in a text that tell where it comes from, each once."""
-    found = [path for path in _ABSOLUTE.findall(text) if not f"{path}/".startswith(SYSTEM)]
+    places = [path for path in _ABSOLUTE.findall(text) if not f"{path}/".startswith(SYSTEM)]
     hosts = [name for name in _HOST.findall(text) if not re.fullmatch(r"host-\d+", name)]
-    return list(dict.fromkeys([*found, *hosts]))
+    return list(dict.fromkeys([*places, *hosts]))

@@ -147,7 +147,7 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
 
 def _whole_first_step(worker: WorkerRecord) -> bool:
     """Whether its first step is its experiment's: code that it found is part of a warm start."""
-    return not worker.found_code or worker.experiment["runtime"]["jit_state"] == "warm"
+    return not worker.code_was_cached or worker.experiment["runtime"]["jit_state"] == "warm"
 
 
 def _median_of(samples: list[Sample], name: str) -> float | None:

@@ -164,15 +164,15 @@ def _into(records: dict[str, bytes], lines: list[bytes]) -> Iterator[str]:
         if not line:
             continue
         try:
-            found = msgspec.json.decode(line, type=Line)
-            _check(found.path)
+            parsed = msgspec.json.decode(line, type=Line)
+            _check(parsed.path)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             yield f"line {number} is no record ({' '.join(str(error).split())[:200]})"
             continue
-        if found.path in records:
-            yield f"line {number} has {found.path} once more; the first one is used"
+        if parsed.path in records:
+            yield f"line {number} has {parsed.path} once more; the first one is used"
             continue
-        records[found.path] = bytes(found.record)
+        records[parsed.path] = bytes(parsed.record)
 
 
 def is_place(place: str) -> bool:

@@ -36,7 +36,7 @@ class Beside:
     Attributes:
         reference: once it has started.
         worker: once it has started, until it has finished.
-        found_code, reference_found_code: whether each found code compiled by an earlier worker.
+        code_was_cached, reference_code_was_cached: of each, see `WorkerRecord`.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Beside:
         self._lease: Lease | None = None
         self.worker: Started | None = None
         self.reference: Started | None = None
-        self.found_code = self.reference_found_code = False
+        self.code_was_cached = self.reference_code_was_cached = False
         self._folder = compiled.Folder()
 
     def refer(self, request: WorkerRequest) -> Started | None:
@@ -58,7 +58,7 @@ class Beside:
         if self._beside is None:
             return None
         folder = compiled.folder(self._session, self._beside)
-        self.reference_found_code = folder.has_code
+        self.reference_code_was_cached = folder.has_code
         folder.open()
         ask = Refer(
             run=self._session.run,
@@ -86,7 +86,7 @@ class Beside:
             keep=folder.stays,
         )
         lease = self._open()
-        self.found_code = folder.has_code
+        self.code_was_cached = folder.has_code
         folder.open()
         if self._experiment.runtime.jit_state == "warm" and not folder.is_filled:
             cold = self._experiment.but(jit_state="cold")
@@ -94,7 +94,7 @@ class Beside:
             worker = lease.ask(first, Started).worker
             lease.ask(Take(worker=worker, beside=False), Taken)
             lease.ask(Finish(worker=worker), Ended)
-            self.found_code = True
+            self.code_was_cached = True
         self.worker = lease.ask(start, Started)
         return self.worker
 

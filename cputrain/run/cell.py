@@ -98,14 +98,15 @@ class CellRun(RecordedCell):
         if self.experiment.training.fine_tuning != "scratch":
             request = structs.replace(request, start=str(self.start))
         started = self.beside.start(request)
+        cached = self.beside.code_was_cached
         self.record = self.record.with_ready(started.ready, started.placement)
-        self.record = self.record.but(forked=started.forked, found_code=self.beside.found_code)
+        self.record = self.record.but(forked=started.forked, code_was_cached=cached)
 
     def _save_reference(self, started: Started, proof: Finished) -> None:
         assert self.reference_of is not None
-        found_code, wall_s = self.beside.reference_found_code, time.monotonic() - self.started
+        cached, wall_s = self.beside.reference_code_was_cached, time.monotonic() - self.started
         record = recording.opened(self.session, self.reference_of, id=started.worker)
-        record = references.proven(record, started, proof, found_code, wall_s)
+        record = references.proven(record, started, proof, cached, wall_s)
         references.save(self.folder, self.baseline or self.key, record)
 
     def sample(self) -> None:

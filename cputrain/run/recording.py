@@ -44,8 +44,8 @@ def has_room(session: Session) -> bool:
     Those of real runs, which somebody asked for by name, are not counted.
     """
     folder = paths.output_folder(session.machine, "full")
-    found = (path.relative_to(folder) for path in folder.rglob(saved.MODEL))
-    models = ((folder / path).stat() for path in found if RUNS not in path.parts)
+    relative = (path.relative_to(folder) for path in folder.rglob(saved.MODEL))
+    models = ((folder / path).stat() for path in relative if RUNS not in path.parts)
     return sum({model.st_ino: model.st_size for model in models}.values()) < MODELS_BYTES
 
 

@@ -15,7 +15,7 @@ FILE = "references.json"
 
 
 def proven(
-    record: WorkerRecord, started: Started, proof: Finished, found_code: bool, wall_s: float
+    record: WorkerRecord, started: Started, proof: Finished, code_was_cached: bool, wall_s: float
 ) -> WorkerRecord:
     """The record of a reference that has started, and has proven that it trains.
 
@@ -23,14 +23,14 @@ def proven(
         record: as it was before it started.
         started: what the conductor says of it.
         proof: that it trained.
-        found_code: see `WorkerRecord`.
+        code_was_cached: see `WorkerRecord`.
         wall_s: seconds that it took so far.
     """
     record = record.with_ready(started.ready, started.placement).with_proof(proof)
     return record.but(
         status="ok",
         forked=started.forked,
-        found_code=found_code,
+        code_was_cached=code_was_cached,
         reference=started.worker,
         wall_s=wall_s,
     )

@@ -96,5 +96,5 @@ def _pairs(engine: str, analysis: Analysis, session: str) -> int:
     ]
     if learned is None or learned.noise is None or not workers:
         return planning.FEWEST_PAIRS
-    start_s, with_one_s = (statistics.median(pass_s(w, n) for w in workers) for n in (0, 1))
-    return planning.pairs_per_pass(learned.noise, start_s, with_one_s - start_s)
+    start_s, one_pair_s = (statistics.median(pass_s(w, n) for w in workers) for n in (0, 1))
+    return planning.pairs_per_pass(learned.noise, start_s, one_pair_s - start_s)

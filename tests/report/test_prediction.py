@@ -25,7 +25,7 @@ def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
     experiment = Experiment().but(n_layer=32)
     known = predict(settled(n_layer=32), machine)
     run = prediction.Run(1000, 256)
-    lines = prediction.lines(experiment, known, run, machine.engines["torch"], asked=True)
+    lines = prediction.lines(experiment, known, run, machine.engines["torch"], has_length=True)
     text = "\n".join(lines)
     assert f"a step takes {known.ratio:.2f}x [" in text and "of the baseline's on torch" in text
     assert "1 000 steps, 0.256 million tokens: " in text
@@ -41,7 +41,7 @@ def test_what_other_cells_predict_badly_is_said(machine):
     experiment = Experiment().but(activation_checkpointing=True)
     known = predict(settled(activation_checkpointing=True), machine)
     run = prediction.Run(1, 256)
-    text = "\n".join(prediction.lines(experiment, known, run, its, asked=False))
+    text = "\n".join(prediction.lines(experiment, known, run, its, has_length=False))
     assert "activation_checkpointing True (its cells are predicted 18 % too short)" in text
     row = prediction.GridRow(("4",), 3.3, known, run)
     assert "doubtful: activation_checkpointing True" in prediction.table(("n_layer",), [row])[1]

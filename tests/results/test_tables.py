@@ -47,7 +47,7 @@ def test_a_row_says_what_the_workers_measured(cell_and_workers):
 
 def test_only_workers_that_went_through_a_phase_tell_its_time(cell_and_workers):
     cell, made = cell_and_workers
-    forked = replace(cell, workers=tuple(w.but(forked=True, found_code=True) for w in made))
+    forked = replace(cell, workers=tuple(w.but(forked=True, code_was_cached=True) for w in made))
     row = columns.row(forked, {})
     assert row["import_s"] is None and row["first_step_s"] is None
     (first, *others) = made

@@ -24,10 +24,10 @@ class CannotTell(Exception):
         self.further_passes = further_passes
 
 
-def of_one_worker(effect: Effect, noise: EngineNoise | None) -> Effect:
+def widened_by_noise(effect: Effect, noise: EngineNoise | None) -> Effect:
     """An effect with, from a single pass, what the worst A/A pass was off by in its interval.
 
-    What one worker of that engine has been off by without any cause, this one may be too: as for
+    What a worker of that engine has been off by without any cause, this worker may be too: as for
     the verdicts of suites (`paired.verdict`).
     """
     if effect.passes > 1 or noise is None or effect.low is None or effect.high is None:
@@ -56,7 +56,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Found:
+class PairResult:
     """What was measured of a pair.
 
     Attributes:
@@ -79,27 +79,27 @@ class Evidence:
         references: workers that others ran beside, by the name of their pair with themselves.
     """
 
-    pairs: Mapping[str, Found] = field(default_factory=dict)
-    altered: Mapping[str, Found] = field(default_factory=dict)
+    pairs: Mapping[str, PairResult] = field(default_factory=dict)
+    altered: Mapping[str, PairResult] = field(default_factory=dict)
     references: Mapping[str, tuple[WorkerRecord, ...]] = field(default_factory=dict)
 
     def effect(self, pair: str) -> Effect:
         """Of a pair. Raises CannotTell."""
-        return _effect(pair, self.pairs.get(pair, Found()))
+        return _effect(pair, self.pairs.get(pair, PairResult()))
 
     def altered_effect(self, name: str) -> Effect:
         """Of what runs in `worker.altered`. Raises CannotTell."""
-        return _effect(name, self.altered.get(name, Found()))
+        return _effect(name, self.altered.get(name, PairResult()))
 
     def workers(self, pair: str) -> tuple[WorkerRecord, ...]:
         """That measured a pair. Raises CannotTell."""
-        found = self.pairs.get(pair, Found())
-        if not found.workers:
-            raise CannotTell(f"{pair}: {found.reason}")
-        return found.workers
+        result = self.pairs.get(pair, PairResult())
+        if not result.workers:
+            raise CannotTell(f"{pair}: {result.reason}")
+        return result.workers
 
 
-def _effect(name: str, found: Found) -> Effect:
-    if found.effect is None:
-        raise CannotTell(f"{name}: {found.reason}")
-    return found.effect
+def _effect(name: str, result: PairResult) -> Effect:
+    if result.effect is None:
+        raise CannotTell(f"{name}: {result.reason}")
+    return result.effect

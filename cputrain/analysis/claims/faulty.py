@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 
 from cputrain.analysis.claims.claim import Demonstration, FirstStep, Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, of_one_worker
+from cputrain.analysis.claims.evidence import CannotTell, Evidence, widened_by_noise
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Rule
@@ -45,11 +45,11 @@ def demonstration(
         if (pass_ := passed(side, record.reference)) is None:
             yield Line(name, "x", note=DISTURBED)
             continue
-        made = of_one_worker(effect([pass_], noise), noise)
-        yield Line(name, "x", made.value, made.low, made.high, _said(side))
+        widened = widened_by_noise(effect([pass_], noise), noise)
+        yield Line(name, "x", widened.value, widened.low, widened.high, _note(side))
 
 
-def _said(side: Side) -> str:
+def _note(side: Side) -> str:
     refused = [f"{what}: {why}" for what, why in side.said.items()]
     losses = side.losses
     fell = ""
@@ -85,7 +85,7 @@ def first_steps(what: FirstStep, rule: Rule, evidence: Evidence) -> Iterable[Lin
 
 def _ratio_of_means(pair: Pair, steps: int, evidence: Evidence) -> float:
     """Of the worker's mean over the reference's."""
-    cold = [worker for worker in evidence.workers(pair.name) if not worker.found_code]
+    cold = [worker for worker in evidence.workers(pair.name) if not worker.code_was_cached]
     if not cold:
         raise CannotTell(f"{pair.name}: no first step that compiled")
     worker = cold[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 from cputrain.analysis import effects
 from cputrain.analysis.claims import faulty, shown, table
 from cputrain.analysis.claims.claim import Claim
-from cputrain.analysis.claims.evidence import Evidence, Found, of_one_worker
+from cputrain.analysis.claims.evidence import Evidence, PairResult, widened_by_noise
 from cputrain.analysis.claims.rules import Decision, Word
 from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.effects import Analysis
@@ -91,11 +91,11 @@ def judge(root: Path, machine: str) -> Judged:
     """
     cells, problems = rows.read(root, machine, ("full",), only=CLAIMS)
     analysis = effects.analyse(cells, {})
-    found = {cell.value: _found(index, cell, analysis) for index, cell in enumerate(cells)}
+    pairs = {cell.value: _pair_result(index, cell, analysis) for index, cell in enumerate(cells)}
     demonstrated, unusable = _altered(root, machine)
     noise = _newest_noise(analysis, cells)
     by_name = {name: _of_altered(record, noise) for name, record in demonstrated.items()}
-    evidence = Evidence(found, by_name, _references(root, machine))
+    evidence = Evidence(pairs, by_name, _references(root, machine))
     verdicts = [_verdict(claim, evidence, demonstrated, noise) for claim in table.CLAIMS.values()]
     return Judged(verdicts, cells, analysis, [*problems, *unusable])
 
@@ -106,13 +106,13 @@ def read(root: Path, machine: str) -> list[ClaimVerdict]:
     return judged.verdicts if judged.cells else []
 
 
-def _found(index: int, cell: CellResult, analysis: Analysis) -> Found:
+def _pair_result(index: int, cell: CellResult, analysis: Analysis) -> PairResult:
     known = analysis.effects.get(index)
     why = cell.reason or str(analysis.rows[index]["reason"] or "it has no pair that counts")
     if not cell.ok:
-        return Found(None, f"{cell.status}: {why}")
-    made = of_one_worker(known.effect, known.noise) if known else None
-    return Found(made, why, cell.workers)
+        return PairResult(None, f"{cell.status}: {why}")
+    widened = widened_by_noise(known.effect, known.noise) if known else None
+    return PairResult(widened, why, cell.workers)
 
 
 def _altered(root: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
@@ -160,12 +160,12 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
     return None
 
 
-def _of_altered(record: Altered, noise: EngineNoise | None) -> Found:
+def _of_altered(record: Altered, noise: EngineNoise | None) -> PairResult:
     if record.status != "ok":
-        return Found(None, f"{record.status}: {record.reason}")
+        return PairResult(None, f"{record.status}: {record.reason}")
     if (pass_ := faulty.passed(record.altered, record.reference)) is None:
-        return Found(None, faulty.DISTURBED)
-    return Found(of_one_worker(effect([pass_], noise), noise), "")
+        return PairResult(None, faulty.DISTURBED)
+    return PairResult(widened_by_noise(effect([pass_], noise), noise), "")
 
 
 def _verdict(
@@ -201,5 +201,5 @@ def _verdict(
 def _why(decision: Decision) -> str:
     if decision.quantity is None or decision.measured is None:
         return decision.reason or ""
-    said = shown.of_decision(decision).text
-    return f"{said}; {decision.reason}" if decision.reason else said
+    text = shown.of_decision(decision).text
+    return f"{text}; {decision.reason}" if decision.reason else text

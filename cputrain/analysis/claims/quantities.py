@@ -30,7 +30,7 @@ class OfPair:
 
     @property
     def pairs(self) -> tuple[str, ...]:
-        """The one."""
+        """The pair's."""
         return (self.pair.name,)
 
 
@@ -59,17 +59,17 @@ class Speedup:
 
     @property
     def pairs(self) -> tuple[str, ...]:
-        """The one."""
+        """The pair's."""
         return (self.pair.name,)
 
     def of(self, evidence: Evidence) -> Measured:
         """1 / effect, times the tokens of a step over the reference's. Raises CannotTell."""
         own, other = self.pair.experiment.training, self.pair.reference.training
         more = own.tokens_per_step / other.tokens_per_step if self.by_tokens else 1.0
-        found = _measured(evidence.effect(self.pair.name))
-        low = None if found.high is None else more / found.high
-        high = None if found.low is None else more / found.low
-        return Measured(more / found.value, low, high, found.passes)
+        effect = _measured(evidence.effect(self.pair.name))
+        low = None if effect.high is None else more / effect.high
+        high = None if effect.low is None else more / effect.low
+        return Measured(more / effect.value, low, high, effect.passes)
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,14 @@ class Part:
 
     @property
     def pairs(self) -> tuple[str, ...]:
-        """The one."""
+        """The pair's."""
         return (self.pair.name,)
 
     def of(self, evidence: Evidence) -> Measured:
         """(1 - effect) / (1 - left). Raises CannotTell."""
-        found = _measured(evidence.effect(self.pair.name))
-        low, high = (None if e is None else self._part(e) for e in (found.high, found.low))
-        return Measured(self._part(found.value), low, high, found.passes)
+        effect = _measured(evidence.effect(self.pair.name))
+        low, high = (None if e is None else self._part(e) for e in (effect.high, effect.low))
+        return Measured(self._part(effect.value), low, high, effect.passes)
 
     def _part(self, effect: float) -> float:
         return min(1.0, max(0.0, (1 - effect) / (1 - self.left)))

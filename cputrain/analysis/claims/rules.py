@@ -90,34 +90,36 @@ class Within:
     def decide(self, evidence: Evidence) -> Decision:
         """By where the interval lies."""
         try:
-            found = self.quantity.of(evidence)
+            measured = self.quantity.of(evidence)
         except CannotTell as why:
             more, pairs = why.further_passes, self.quantity.pairs
             return Decision(UNTOLD, self.quantity, None, str(why), more, pairs)
-        if found.low is None or found.high is None:
-            return Decision(UNTOLD, self.quantity, found, "no interval", pairs=self.quantity.pairs)
-        if self.low < found.low and found.high < self.high:
-            return Decision(HOLDS, self.quantity, found)
-        if found.high < self.low or self.high < found.low:
-            return Decision(NOT, self.quantity, found)
-        more, pairs = self._further(found), self.quantity.pairs
+        if measured.low is None or measured.high is None:
+            return Decision(
+                UNTOLD, self.quantity, measured, "no interval", pairs=self.quantity.pairs
+            )
+        if self.low < measured.low and measured.high < self.high:
+            return Decision(HOLDS, self.quantity, measured)
+        if measured.high < self.low or self.high < measured.low:
+            return Decision(NOT, self.quantity, measured)
+        more, pairs = self._further(measured), self.quantity.pairs
         reason = "its interval reaches over an end of what the rule allows"
-        return Decision(UNTOLD, self.quantity, found, reason, more, pairs)
+        return Decision(UNTOLD, self.quantity, measured, reason, more, pairs)
 
-    def _further(self, found: Measured) -> int | None:
+    def _further(self, measured: Measured) -> int | None:
         """About how many more passes, if the value is what it seems."""
-        assert found.low is not None and found.high is not None
-        if not found.passes:
+        assert measured.low is not None and measured.high is not None
+        if not measured.passes:
             return None
         # The end that the interval holds, on the side where it reaches over it.
         over = [
-            (found.value - found.low) / (found.value - end)
-            if end < found.value
-            else (found.high - found.value) / (end - found.value)
+            (measured.value - measured.low) / (measured.value - end)
+            if end < measured.value
+            else (measured.high - measured.value) / (end - measured.value)
             for end in (self.low, self.high)
-            if math.isfinite(end) and end != found.value
+            if math.isfinite(end) and end != measured.value
         ]
-        more = further_passes(found.passes, max(over, default=math.inf))
+        more = further_passes(measured.passes, max(over, default=math.inf))
         return None if more is None else max(1, more)
 
     def words(self) -> str:
@@ -134,7 +136,7 @@ class Within:
         return f"{end:.3g} s" if self.quantity.unit == "s" else f"{end:.3g}"
 
     def quantities(self) -> tuple[Quantity, ...]:
-        """The one."""
+        """Its quantity."""
         return (self.quantity,)
 
 

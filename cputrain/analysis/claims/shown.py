@@ -10,8 +10,8 @@ from cputrain.analysis.claims.claim import Claim
 from cputrain.analysis.claims.evidence import (
     CannotTell,
     Evidence,
-    Found,
     Measured,
+    PairResult,
 )
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Decision, Quantity
@@ -79,10 +79,10 @@ def lines(claim: Claim, evidence: Evidence) -> Iterable[Line]:
     }  # fmt: skip
     for pair in claim.pairs:
         if pair.name not in named:
-            found = evidence.pairs.get(pair.name, Found())
+            result = evidence.pairs.get(pair.name, PairResult())
             label = Time(pair).label
-            if found.effect is None:
-                yield Line(label, "x", note=found.reason)
+            if result.effect is None:
+                yield Line(label, "x", note=result.reason)
             else:
                 yield _line(Time(pair), Time(pair).of(evidence))
 
@@ -90,7 +90,7 @@ def lines(claim: Claim, evidence: Evidence) -> Iterable[Line]:
 def notes(claim: Claim, evidence: Evidence) -> Iterable[str]:
     """What the workers of a claim's pairs say of themselves: reckoned steps, memory."""
     for pair in claim.pairs:
-        for worker in evidence.pairs.get(pair.name, Found()).workers[-1:]:
+        for worker in evidence.pairs.get(pair.name, PairResult()).workers[-1:]:
             if worker.composed is not None:
                 yield f"{pair.change}: a step is reckoned, {worker.composed}"
             if (

@@ -44,7 +44,7 @@ def by_level(
     rows: Rows,
     levels: Mapping[str, Mapping[str, Sequence[bool]]],
     learn: Learn,
-    asked: Rows | None = None,
+    to_predict: Rows | None = None,
 ) -> list[LeftOut]:
     """Errors of all rows whose level was left out.
 
@@ -52,23 +52,23 @@ def by_level(
         rows: all that coefficients are learned from.
         levels: by field and level, which rows have it.
         learn: coefficients of some rows.
-        asked: the same rows as they are predicted, where what is learned from has more than is
-            known before a run; None is as they are learned from.
+        to_predict: the same rows as they are predicted, where the rows to learn from have more
+            than is known before a run; None is as they are learned from.
     """
-    asked = rows if asked is None else asked
-    found = []
+    to_predict = rows if to_predict is None else to_predict
+    left_out = []
     for field, its in levels.items():
         for level, has in its.items():
             out = np.asarray(has, dtype=bool)
             if not out.any() or (~out).sum() < FEWEST:
                 continue
-            errors = asked.only(out).errors(learn(rows.only(~out)))
+            errors = to_predict.only(out).errors(learn(rows.only(~out)))
             places = np.flatnonzero(out)
-            found += [
+            left_out += [
                 LeftOut(int(row), field, level, float(error))
                 for row, error in zip(places, errors, strict=True)
             ]
-    return found
+    return left_out
 
 
 def half_width(errors: Sequence[float]) -> float | None:

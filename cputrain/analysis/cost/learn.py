@@ -44,16 +44,16 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
     engines = {}
     for name in specs.NAMES:
         seconds = observed.reference_s(cells, name)
-        its = [one for one in ratios if one.experiment.runtime.engine == name]
-        fits = [one for one in its if one.fits]
+        of_engine = [ratio for ratio in ratios if ratio.experiment.runtime.engine == name]
+        fits = [ratio for ratio in of_engine if ratio.fits]
         if seconds is None or len(fits) < errors.FEWEST:
             continue
-        peaks = [one for one in held if one.experiment.runtime.engine == name]
+        peaks = [peak for peak in held if peak.experiment.runtime.engine == name]
         engines[name] = EngineCosts(
-            of_time(its, seconds, rates, name),
+            of_time(of_engine, seconds, rates, name),
             _memory(peaks, name) if len(peaks) >= errors.FEWEST else None,
             seconds,
-            scope.ranges([*(one.experiment for one in fits), scope.plain(name)]),
+            scope.ranges([*(ratio.experiment for ratio in fits), scope.plain(name)]),
         )
     return Costs(rates.peak, rates.bandwidth, rates.threads, engines, _drift(speeds))
 
@@ -76,32 +76,35 @@ def _rates(facts: MachineFacts) -> Rates | None:
     return Rates(peaks[most], facts.bandwidth[moving], int(most))
 
 
-def of_time(its: Sequence[Observation], seconds: float, rates: Rates, engine: str) -> Learned:
+def of_time(ratios: Sequence[Observation], seconds: float, rates: Rates, engine: str) -> Learned:
     """What an engine's cells tell of the time of a step.
 
     Args:
-        its: its cells; those that fit are at least one.
+        ratios: of its cells; at least one of them fits.
         seconds: of a step of its default experiment.
     """
 
     def row(experiment: Experiment) -> list[float]:
         return list(terms(experiment, rates).values())
 
-    logs, sds = (np.array([getattr(one, name) for one in its]) for name in ("log_ratio", "sd"))
-    own, reference = (
-        np.array([row(getattr(one, name)) for one in its]) for name in ("experiment", "reference")
+    logs, sds = (
+        np.array([getattr(ratio, name) for ratio in ratios]) for name in ("log_ratio", "sd")
     )
-    counted = _counted(own, [one.pages for one in its])
-    beside = _counted(reference, [one.reference_pages for one in its])
+    own, reference = (
+        np.array([row(getattr(ratio, name)) for ratio in ratios])
+        for name in ("experiment", "reference")
+    )
+    counted = _counted(own, [ratio.pages for ratio in ratios])
+    beside = _counted(reference, [ratio.reference_pages for ratio in ratios])
     prior, least = [t.prior for t in TERMS.values()], [t.least for t in TERMS.values()]
     anchor = Anchor(np.array(row(scope.plain(engine))), seconds)
-    experiments = [one.experiment for one in its if one.fits]
+    experiments = [ratio.experiment for ratio in ratios if ratio.fits]
     return _learned(
         Rows(counted, beside, logs, sds),
-        np.array([one.fits for one in its]),
-        [one.name for one in its],
+        np.array([ratio.fits for ratio in ratios]),
+        [ratio.name for ratio in ratios],
         scope.levels(experiments, engine),
-        lambda some: fit(some, prior, least, anchor),
+        lambda subset: fit(subset, prior, least, anchor),
         list(TERMS),
         Rows(own, beside, logs, sds),
     )
@@ -113,27 +116,27 @@ def _counted(rows: Array, pages: Sequence[float | None]) -> Array:
     The same experiment faulted 0 times in one worker and 8 800 times in another, which is 18 % of
     its step (JAX): so it is not the other terms that have to tell a cell from its reference.
     """
-    place, found = list(TERMS).index("pages"), rows.copy()
+    place, counted = list(TERMS).index("pages"), rows.copy()
     for row, count in enumerate(pages):
         if count is not None:
-            found[row, place] = PAGE_UNIT * count
-    return found
+            counted[row, place] = PAGE_UNIT * count
+    return counted
 
 
-def _memory(its: Sequence[Held], engine: str) -> Learned:
+def _memory(peaks: Sequence[Held], engine: str) -> Learned:
     rows = Rows(
-        np.array([list(memory.parts(one.experiment).values()) for one in its]),
+        np.array([list(memory.parts(peak.experiment).values()) for peak in peaks]),
         None,
-        np.log([one.peak_bytes for one in its]),
-        np.full(len(its), MEMORY_SD),
+        np.log([peak.peak_bytes for peak in peaks]),
+        np.full(len(peaks), MEMORY_SD),
     )
     prior = list(memory.PARTS.values())
     return _learned(
         rows,
-        np.ones(len(its), dtype=bool),
-        [one.name for one in its],
-        scope.levels([one.experiment for one in its], engine),
-        lambda some: fit(some, prior, [0.0] * len(prior), None),
+        np.ones(len(peaks), dtype=bool),
+        [peak.name for peak in peaks],
+        scope.levels([peak.experiment for peak in peaks], engine),
+        lambda subset: fit(subset, prior, [0.0] * len(prior), None),
         list(memory.PARTS),
     )
 
@@ -145,32 +148,32 @@ def _learned(
     levels: Mapping[str, dict[str, list[bool]]],
     learn_from: errors.Learn,
     term_names: Sequence[str],
-    asked: Rows | None = None,
+    to_predict: Rows | None = None,
 ) -> Learned:
     """Coefficients of the rows that fit, with the errors of all.
 
     Args:
         levels: of the rows that fit.
-        asked: see `errors.by_level`.
+        to_predict: see `errors.by_level`.
     """
-    asked = rows if asked is None else asked
-    known, wanted = rows.only(fits), asked.only(fits)
-    found = learn_from(known)
+    to_predict = rows if to_predict is None else to_predict
+    known, wanted = rows.only(fits), to_predict.only(fits)
+    coefficients = learn_from(known)
     left_out = errors.by_level(known, levels, learn_from, wanted)
     places = np.flatnonzero(fits)
     out: dict[int, list[float]] = {}
     for each in left_out:
         out.setdefault(int(places[each.row]), []).append(math.exp(each.error))
-    predicted = np.exp(asked.predicted(found))
+    predicted = np.exp(to_predict.predicted(coefficients))
     compared = [
         Compared(name, math.exp(rows.logs[i]), float(predicted[i]), out.get(i, []), bool(fits[i]))
         for i, name in enumerate(names)
     ]
     half = errors.half_width([each.error for each in left_out])
     return Learned(
-        dict(zip(term_names, map(float, found), strict=True)),
+        dict(zip(term_names, map(float, coefficients), strict=True)),
         half,
-        _errors(wanted.errors(found), left_out),
+        _errors(wanted.errors(coefficients), left_out),
         compared,
         errors.beyond(left_out, scope.KINDS, half),
     )

@@ -70,26 +70,28 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
         moments: `analysis.moments` of them.
     """
     by_name = {cell.name: cell for cell, _ in cells}
-    found = []
+    observations = []
     for cell, row in cells:
-        own = _usable(cell)
-        if own is None:
+        experiment = _usable(cell)
+        if experiment is None:
             continue
         if cell.key.baseline is None:
-            alone = _beside_moments(cell, own, moments)
+            alone = _beside_moments(cell, experiment, moments)
             if alone is not None:
-                found.append(alone)
+                observations.append(alone)
             continue
         base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
         reference = None if base is None else _usable(base, same_as=True)
         effect = row["effect"]
-        if reference is None or not effect or not _differ(own, reference):
+        if reference is None or not effect or not _differ(experiment, reference):
             continue
         ends = row["effect_low"], row["effect_high"]
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
         pages = _pages(cell.workers)
-        found.append(Observation(cell.name, own, reference, math.log(effect), sd, *pages))
-    return found
+        observations.append(
+            Observation(cell.name, experiment, reference, math.log(effect), sd, *pages)
+        )
+    return observations
 
 
 def _pages(workers: Sequence[WorkerRecord]) -> tuple[float | None, float | None]:
@@ -114,9 +116,9 @@ def _median(values: Sequence[float | None]) -> float | None:
 def held(cells: Sequence[CellRow]) -> list[Held]:
     """The memory of cells that there are formulas for, each worker once."""
     return [
-        Held(cell.name, own, row["peak_rss_bytes"])
+        Held(cell.name, experiment, row["peak_rss_bytes"])
         for cell, row in cells
-        if row["peak_rss_bytes"] and (own := _usable(cell)) is not None
+        if row["peak_rss_bytes"] and (experiment := _usable(cell)) is not None
     ]
 
 
@@ -154,12 +156,12 @@ def _usable(cell: CellResult, same_as: bool = False) -> Experiment | None:
         return None
 
 
-def _differ(one: Experiment, other: Experiment) -> bool:
+def _differ(experiment: Experiment, reference: Experiment) -> bool:
     """Whether what they do differs in more than the data, on the same engine."""
-    if one.runtime.engine != other.runtime.engine:
+    if experiment.runtime.engine != reference.runtime.engine:
         return False
-    return one.model != other.model or any(
-        of(one) != of(other)
+    return experiment.model != reference.model or any(
+        of(experiment) != of(reference)
         for of in (
             flops_per_step,
             lambda e: (e.training.grad_accum, e.training.optimizer, e.training.objective),
@@ -168,17 +170,17 @@ def _differ(one: Experiment, other: Experiment) -> bool:
 
 
 def _beside_moments(
-    cell: CellResult, own: Experiment, by_session: Mapping[str, Moments]
+    cell: CellResult, experiment: Experiment, by_session: Mapping[str, Moments]
 ) -> Observation | None:
     usual = specs.settle(Experiment())  # whose moments these are
-    if own.runtime.engine != usual.runtime.engine or not cell.step_s:
+    if experiment.runtime.engine != usual.runtime.engine or not cell.step_s:
         return None
     at = datetime.datetime.fromisoformat(cell.workers[-1].started).timestamp()
     near = sorted(_near(by_session, at))[:3]
     if not near:
         return None
     ratio = math.log(cell.step_s / statistics.median(s for _, s in near))
-    return Observation(cell.name, own, usual, ratio, UNTOLD_SD, fits=False)
+    return Observation(cell.name, experiment, usual, ratio, UNTOLD_SD, fits=False)
 
 
 def _near(by_session: Mapping[str, Moments], at: float) -> Iterator[tuple[float, float]]:

@@ -115,8 +115,8 @@ def outside(experiment: Experiment, known: Range) -> Outside:
         value = SIZES[name](experiment)
         beyond = max(value / high, low / value)
         if beyond > RANGED:
-            said = (f"{x:.0f}" if x >= 10 else f"{x:.3g}" for x in (value, low, high))
-            words.append("{} {} (calibrated {} to {})".format(name, *said))
+            numbers = (f"{x:.0f}" if x >= 10 else f"{x:.3g}" for x in (value, low, high))
+            words.append("{} {} (calibrated {} to {})".format(name, *numbers))
             doublings = max(doublings, math.log2(beyond))
     for name, values in known.kinds.items():
         kind = str(experiment.flat()[name])
@@ -128,20 +128,20 @@ def outside(experiment: Experiment, known: Range) -> Outside:
 
 def doubts(experiment: Experiment, doubtful: Mapping[str, float]) -> dict[str, float]:
     """Those of the doubtful values (`costs.Learned`) that a description has."""
-    own = [f"{name} {_level(name, experiment)}" for name in KINDS]
-    return {value: doubtful[value] for value in own if value in doubtful}
+    present = [f"{name} {_level(name, experiment)}" for name in KINDS]
+    return {value: doubtful[value] for value in present if value in doubtful}
 
 
 def levels(experiments: Iterable[Experiment], engine: str) -> Mapping[str, dict[str, list[bool]]]:
     """By field and level, which experiments have it; levels of the default are left out."""
     every, usual = list(experiments), plain(engine)
-    found: dict[str, dict[str, list[bool]]] = {}
+    by_field: dict[str, dict[str, list[bool]]] = {}
     names = [name for name in SIZES if name in PART_OF or name == "channels of a head"]
     for name in (*names, *KINDS):
         texts = [_level(name, e) for e in every]
         others = sorted(set(texts) - {_level(name, usual)})
-        found[name] = {level: [text == level for text in texts] for level in others}
-    return found
+        by_field[name] = {level: [text == level for text in texts] for level in others}
+    return by_field
 
 
 def _level(name: str, experiment: Experiment) -> str:

@@ -72,13 +72,13 @@ def equal(first: Sequence[CellRow], other: Sequence[CellRow]) -> tuple[list[Equa
     return pairs, differing
 
 
-def is_equal(one: WorkerRecord, other: WorkerRecord) -> bool:
+def is_equal(first: WorkerRecord, other: WorkerRecord) -> bool:
     """Whether two workers ran the same experiment, and a step was the same work."""
-    counts = [worker.counts for worker in (one, other)]
+    counts = [worker.counts for worker in (first, other)]
     same_work = None not in counts and all(
         getattr(counts[0], name) == getattr(counts[1], name) for name in WORK
     )
-    return same_work and identity(one) == identity(other)
+    return same_work and identity(first) == identity(other)
 
 
 def _has_number(cell: CellResult) -> bool:

@@ -53,7 +53,7 @@ def paying(
     First those that pay on one machine alone, then by how far the effects are apart.
     """
     same_work = [{s.cell.name for s in settings(cells)} for cells in (first, other)]
-    found = []
+    differing = []
     for pair in equal:
         name = pair.first[0].name
         ends = measured(*pair.first), measured(*pair.other)
@@ -63,16 +63,16 @@ def paying(
         assert on_first is not None and on_other is not None
         words = (str(pair.first[1]["verdict"]), str(pair.other[1]["verdict"]))
         if _differ(words) or _apart(on_first, on_other):
-            found.append(Paying(pair, on_first, on_other, words))
-    return sorted(found, key=lambda its: (its.pays not in ("first", "other"), -its.apart))
+            differing.append(Paying(pair, on_first, on_other, words))
+    return sorted(differing, key=lambda its: (its.pays not in ("first", "other"), -its.apart))
 
 
 def _differ(verdicts: tuple[str, str]) -> bool:
     return verdicts[0] != verdicts[1] and all(verdict in TOLD for verdict in verdicts)
 
 
-def _apart(one: Measured, other: Measured) -> bool:
+def _apart(first: Measured, other: Measured) -> bool:
     """Whether the intervals do not overlap."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    if first.low is None or first.high is None or other.low is None or other.high is None:
         return False
-    return one.high < other.low or other.high < one.low
+    return first.high < other.low or other.high < first.low

@@ -22,7 +22,7 @@ LONGEST = 80
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that differs.
+    """A fact that differs.
 
     Attributes:
         what: its name.
@@ -46,16 +46,17 @@ def differences(
 
     What varies among the workers of one side is nobody's cause, and is left out.
     """
-    before, after = _said(references), _said(workers)
-    found: dict[tuple[str, str], Difference] = {}
-    for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name, {"not there"}), after.get(name, {"not there"})
-        if one & other or _is_near(one, other):
+    facts_before, facts_after = _values(references), _values(workers)
+    by_values: dict[tuple[str, str], Difference] = {}
+    for name in dict.fromkeys((*facts_before, *facts_after)):
+        before = facts_before.get(name, {"not there"})
+        after = facts_after.get(name, {"not there"})
+        if before & after or _is_near(before, after):
             continue
-        if len(one) == 1 and len(other) == 1:
-            values = _short(min(one)), _short(min(other))
-            found.setdefault(values, Difference(name, *values))  # one thing under two names
-    return list(found.values())
+        if len(before) == 1 and len(after) == 1:
+            values = _short(min(before)), _short(min(after))
+            by_values.setdefault(values, Difference(name, *values))  # a fact under two names
+    return list(by_values.values())
 
 
 def passes_of_step(workers: Sequence[WorkerRecord]) -> tuple[tuple[str, float], ...]:
@@ -81,13 +82,13 @@ def _seconds(sample: Sample, name: str) -> float | None:
     return seconds
 
 
-def _said(workers: Sequence[WorkerRecord]) -> dict[str, set[str]]:
-    """What each thing was, over the workers of one side."""
-    said: dict[str, set[str]] = {}
+def _values(workers: Sequence[WorkerRecord]) -> dict[str, set[str]]:
+    """The values of each fact, over the workers of one side."""
+    values: dict[str, set[str]] = {}
     for worker in workers:
         for name, value in _facts(worker):
-            said.setdefault(name, set()).add(value)
-    return said
+            values.setdefault(name, set()).add(value)
+    return values
 
 
 def _facts(worker: WorkerRecord) -> Iterator[tuple[str, str]]:
@@ -105,8 +106,8 @@ def _facts(worker: WorkerRecord) -> Iterator[tuple[str, str]]:
         yield from _leaves(check.name, check.actual)
     if worker.state is not None:
         for pool in worker.state.threadpools or []:
-            own = {k: v for k, v in pool.items() if k != "prefix"}
-            yield from _leaves(f"mapped {pool.get('prefix')}", own)
+            facts = {k: v for k, v in pool.items() if k != "prefix"}
+            yield from _leaves(f"mapped {pool.get('prefix')}", facts)
         yield (
             "OpenMP mapped",
             ", ".join(sorted(PurePath(p).name for p in worker.state.openmp or [])),
@@ -152,10 +153,10 @@ def _plain(value: Any) -> str:
     return PurePath(text).name if text.startswith("/") else text
 
 
-def _is_near(one: set[str], other: set[str]) -> bool:
+def _is_near(before: set[str], after: set[str]) -> bool:
     """Whether both are measured numbers, and close to one another."""
     try:
-        numbers = [float(value) for value in (*one, *other)]
+        numbers = [float(value) for value in (*before, *after)]
     except ValueError:
         return False
     if all(value.is_integer() for value in numbers):

@@ -1,4 +1,4 @@
-"""Whether two sides did the same work: what was asked, and the losses step by step."""
+"""Whether two sides did the same work: the settings, and the losses step by step."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def agreement(pairs: Sequence[TakenPair]) -> Agreement:
     for pair in pairs:
         reference, worker = pair.reference, pair.worker
         assert reference is not None and worker is not None
-        if (other := _asked(reference.experiment, worker.experiment)) is not None:
-            return Agreement("", f"not the same work: {other}")
+        if (difference := _difference(reference.experiment, worker.experiment)) is not None:
+            return Agreement("", f"not the same work: {difference}")
         if reference.data is not None and worker.data is not None:
             prints = reference.data.fingerprint, worker.data.fingerprint
             if prints[0] != prints[1]:
@@ -72,20 +72,20 @@ def _tolerance(pair: TakenPair) -> float:
     return FIRST if training.get("precision") == "fp32" else FIRST_ROUNDED
 
 
-def _asked(one: dict[str, Any], other: dict[str, Any]) -> str | None:
-    """The first field of what is computed that differs; fields that only one knows do not count."""
+def _difference(reference: dict[str, Any], experiment: dict[str, Any]) -> str | None:
+    """The first field of what is computed that differs; fields that one side lacks do not count."""
     for part in PARTS:
-        own, beside = one.get(part, {}), other.get(part, {})
-        for name in own:
-            if name in beside and own[name] != beside[name]:
-                return f"{name} is {own[name]} and {beside[name]}"
+        before, after = reference.get(part, {}), experiment.get(part, {})
+        for name in before:
+            if name in after and before[name] != after[name]:
+                return f"{name} is {before[name]} and {after[name]}"
     return None
 
 
-def _apart(one: float, other: float) -> float:
-    """The difference as a share of the larger one."""
-    largest = max(abs(one), abs(other))
-    return abs(one - other) / largest if largest else 0.0
+def _apart(loss: float, other: float) -> float:
+    """The difference as a share of the larger loss."""
+    largest = max(abs(loss), abs(other))
+    return abs(loss - other) / largest if largest else 0.0
 
 
 def _by_step(pair: TakenPair) -> list[float]:

@@ -64,11 +64,11 @@ def merge(root: Path, sources: Sequence[Path]) -> list[Came]:
     state.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(state / LOCK, timeout=0):
-            left = journal.finish(root)
+            unfinished = journal.finish(root)
             came = [its for source in sources for its in _merge_source(root, source)]
     except filelock.Timeout:
         raise UsageError("another merge into this project is running: wait for it") from None
-    return [Came(state, refused=left), *came] if left else came
+    return [Came(state, refused=unfinished), *came] if unfinished else came
 
 
 def finish(root: Path) -> list[str]:
@@ -98,7 +98,7 @@ def _merge_source(root: Path, source: Path) -> Iterator[Came]:
     for machine in machines:  # one after the other: a thousand have gigabytes
         try:
             its = bundle.gather(project, machine) if project else packfile.read(source)
-            yield _merge_one(root, source, its)
+            yield _merge_machine(root, source, its)
         except (Refused, UsageError, RunError) as error:
             yield Came(source, refused=[f"{machine}: {error}" if machine else str(error)])
         except OSError as error:
@@ -107,7 +107,7 @@ def _merge_source(root: Path, source: Path) -> Iterator[Came]:
             yield Came(source, refused=[error.strerror or str(error)])
 
 
-def _merge_one(root: Path, source: Path, its: Bundle) -> Came:
+def _merge_machine(root: Path, source: Path, its: Bundle) -> Came:
     """One machine of one source."""
     where.check_name(its.machine)
     known = checked.check(its)

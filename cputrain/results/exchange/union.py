@@ -74,16 +74,16 @@ def _name(worker: WorkerRecord) -> tuple[str, str]:
     return worker.session, worker.id
 
 
-def _is_same(one: WorkerRecord, other: WorkerRecord) -> bool:
+def _is_same(mine: WorkerRecord, theirs: WorkerRecord) -> bool:
     """Whether two records of a worker say that it has run and measured the same."""
-    return _measured(one) == _measured(other)
+    return _measured(mine) == _measured(theirs)
 
 
 def _measured(worker: WorkerRecord) -> tuple[object, ...]:
-    what = (worker.status, worker.started, worker.identity, worker.repeats)
+    run = (worker.status, worker.started, worker.identity, worker.repeats)
     blocks = [(s.step_s, s.loss) for s in worker.samples]
     beside = [(p.sample, p.first, p.reference.step_s, p.reference.loss) for p in worker.pairs]
-    return (*what, blocks, beside)
+    return (*run, blocks, beside)
 
 
 def _sides(its: Altered) -> tuple[object, ...]:

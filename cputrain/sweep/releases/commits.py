@@ -31,17 +31,17 @@ class Commits:
     """Two commits, each with its own code and suites (see `sides.Source`).
 
     Args:
-        labels: what was asked; the first is the reference.
+        labels: of the commits; the first is the reference's.
 
     Raises:
-        UsageError: one is none, or they are the same.
+        UsageError: a label is no commit's, or both are of the same code.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
         self.checkouts = [checkout(label) for label in labels]
-        one, other = self.checkouts
-        if one.project == other.project:
-            raise UsageError(f"--git {one.label} {other.label}: both are the same code")
+        reference, other = self.checkouts
+        if reference.project == other.project:
+            raise UsageError(f"--git {reference.label} {other.label}: both are the same code")
 
     def choose(self, regexes: Sequence[str] | None) -> tuple[Chosen, list[plan.Planned]]:
         """See `sides.Source`."""
@@ -67,8 +67,8 @@ class Commits:
         self._cells = chosen_.cells
         # Of the working tree's code alone: commits prepare their own data.
         here = [n for n, each in enumerate(self.checkouts) if each.is_here]
-        own = (cell.experiments[n] for n in here for cell in chosen_.cells)
-        planned = (plan.PlannedCell((n,), each, None) for n, each in enumerate(own))
+        experiments = (cell.experiments[n] for n in here for cell in chosen_.cells)
+        planned = (plan.PlannedCell((n,), each, None) for n, each in enumerate(experiments))
         return chosen_, [plan.Planned("compare", "compare", suite.Suite, tuple(planned))]
 
     def _cell(self, both: Sequence[ListedCell | None]) -> ChosenCell | str:
@@ -91,14 +91,14 @@ class Commits:
         """See `sides.Source`."""
         made = []
         for place, each in enumerate(self.checkouts):
-            own = self._asv(asv, each)
-            if isinstance(own, environment.Release):
-                own.make(each.label, session.offline, progress)
-            python = own.python()
+            side_asv = self._asv(asv, each)
+            if isinstance(side_asv, environment.Release):
+                side_asv.make(each.label, session.offline, progress)
+            python = side_asv.python()
             installed = environment.read_back(python, each.project)
             pins = requirements.pins(each.requirements)
-            asked = {name: version for name, version in pins.items() if name in installed}
-            environment.require(each.label, asked, installed, python.parent.parent)
+            required = {name: version for name, version in pins.items() if name in installed}
+            environment.require(each.label, required, installed, python.parent.parent)
             if not each.is_here:
                 _prepare(each, python, [c.experiments[place] for c in self._cells], session.offline)
             side = ReleaseSide(

@@ -122,19 +122,19 @@ def _free_gb() -> float:
     return shutil.disk_usage(paths.PROJECT).free / 1e9
 
 
-def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:
+def why_not_built(label: str, output: str, log: Path, offline: bool) -> str:
     """One line: why asv built no environment, and what to do.
 
     Args:
-        said: asv's output, pip's in it.
+        output: asv's output, pip's in it.
         log: where that lies.
         offline: whether pip was told to stay off the network.
     """
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in output.splitlines()]
     network = any("connection" in line.lower() and "WARNING: Retrying" in line for line in lines)
     for line in lines:
         if "Could not find a version that satisfies" in line:
-            what = line.split("requirement ", 1)[-1].split(" (from")[0]
+            requirement = line.split("requirement ", 1)[-1].split(" (from")[0]
             if offline:
                 return f"{label}: pip may not use the network; run once without --offline ({log})"
             if network:
@@ -142,7 +142,7 @@ def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:
             versions = line.partition("from versions: ")[2].rstrip(")").split(", ")
             newest = ", ".join(versions[-4:])
             has = f"; among others there are {newest}" if newest not in ("", "none") else ""
-            return f"{label}: pip finds no {what} for this Python and CPU{has}"
+            return f"{label}: pip finds no {requirement} for this Python and CPU{has}"
         if "conflicting dependencies" in line:
             causes = itertools.takewhile(
                 bool, lines[lines.index(CAUSES) + 1 :] if CAUSES in lines else []
@@ -173,14 +173,14 @@ def read_back(python: Path, project: Path) -> dict[str, str]:
     if done.returncode:
         last = (done.stderr.strip() or "no output").splitlines()[-1]
         raise RunError(f"{python}: cannot say what is installed there: {last}; delete its folder")
-    said = json.loads(done.stdout)
-    if not Path(said["code"]).is_relative_to(project):
-        raise RunError(f"{python} runs {said['code']} and not the code in {project}")
-    return {requirements.plain(name): version for name, version in said["installed"].items()}
+    answer = json.loads(done.stdout)
+    if not Path(answer["code"]).is_relative_to(project):
+        raise RunError(f"{python} runs {answer['code']} and not the code in {project}")
+    return {requirements.plain(name): version for name, version in answer["installed"].items()}
 
 
 def require(label: str, wanted: dict[str, str], installed: dict[str, str], folder: Path) -> None:
-    """Raise UsageError where an environment has other versions than those that were asked."""
+    """Raise UsageError where an environment has other versions than the wanted ones."""
     for name, version in wanted.items():
         if not requirements.is_version(installed.get(name), version):
             has = installed.get(name) or "none"

@@ -37,7 +37,7 @@ class Packages:
                 " is requirements.txt as it is"
             )
         self.labels = [" ".join(words.split()) for words in stacks]
-        self.versions = [requirements.asked(words, known) for words in stacks]
+        self.versions = [requirements.stack_versions(words, known) for words in stacks]
         self.wanted = [known | versions for versions in self.versions]
         for place, wanted in enumerate(self.wanted):
             if wanted in self.wanted[:place]:
@@ -61,20 +61,22 @@ class Packages:
         head, dirty = recording.commit()
         made = []
         for label, versions in zip(self.labels, self.versions, strict=True):
-            own = self._asv(asv, versions)
-            if isinstance(own, environment.Release):
-                own.make(label, session.offline, progress)
-            python = own.python()
+            side_asv = self._asv(asv, versions)
+            if isinstance(side_asv, environment.Release):
+                side_asv.make(label, session.offline, progress)
+            python = side_asv.python()
             installed = environment.read_back(python, paths.PROJECT)
             wanted = requirements.pins(requirements.replaced(self.text, versions))
-            asked = {name: wanted[name] for name in wanted if name in versions or name in installed}
-            environment.require(label, asked, installed, python.parent.parent)
+            required = {
+                name: wanted[name] for name in wanted if name in versions or name in installed
+            }
+            environment.require(label, required, installed, python.parent.parent)
             side = ReleaseSide(label=label, installed=installed, commit=head, dirty=dirty)
             made.append(Side(side, python))
         return made
 
     def _asv(self, asv: asvenv.Asv, versions: dict[str, str]) -> asvenv.Asv:
-        """The main environment where its pins are exactly the asked ones."""
+        """The main environment where its pins are exactly these versions."""
         known = requirements.pins(self.text)
         other = {name: version for name, version in versions.items() if version != known[name]}
         if not other:

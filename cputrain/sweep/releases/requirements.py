@@ -26,11 +26,11 @@ def plain(name: str) -> str:
 
 def pins(text: str) -> dict[str, str]:
     """Packages of a requirements file and their versions, by `plain` name."""
-    found = (PIN.match(line.strip()) for line in text.splitlines())
-    return {plain(match[1]): match[2] for match in found if match is not None}
+    matches = (PIN.match(line.strip()) for line in text.splitlines())
+    return {plain(match[1]): match[2] for match in matches if match is not None}
 
 
-def asked(words: str, known: Mapping[str, str]) -> dict[str, str]:
+def stack_versions(words: str, known: Mapping[str, str]) -> dict[str, str]:
     """The versions of one `--stack`: "here", or "torch==2.12.1 numpy==2.4.5".
 
     Args:
@@ -83,7 +83,7 @@ def essence(text: str) -> list[str]:
 
 
 def is_version(installed: str | None, wanted: str) -> bool:
-    """Whether an installed version is the asked one: 2.13.0+cpu is 2.13.0."""
+    """Whether an installed version is the wanted one: 2.13.0+cpu is 2.13.0."""
     if installed is None:
         return False
     return installed == wanted or ("+" not in wanted and installed.split("+")[0] == wanted)

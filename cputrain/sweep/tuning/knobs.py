@@ -82,12 +82,12 @@ def _one_of(name: str, values: tuple[Any, ...]) -> Callable[[Experiment], Mappin
 
     def others(best: Experiment) -> Mapping[str, Changes]:
         now = best.flat()[name]
-        return {said(name, value): {name: value} for value in values if value != now}
+        return {in_words(name, value): {name: value} for value in values if value != now}
 
     return others
 
 
-def said(name: str, value: object) -> str:
+def in_words(name: str, value: object) -> str:
     """A field with its value, for people."""
     return f"{name}={_word(value)}"
 
@@ -107,7 +107,7 @@ def _engines(best: Experiment) -> Mapping[str, Changes]:
         plain: Changes = {}
         if name != best.runtime.engine:
             usual = {"engine": name, **dict.fromkeys(PLAIN), "matmul_backend": "default"}
-            plain = made[said("engine", name)] = {**usual, **_reset(best, name)}
+            plain = made[in_words("engine", name)] = {**usual, **_reset(best, name)}
         for label, changes in specs.of(name).variants.items():
             made[f"engine={label}"] = {**plain, **changes}
     return made
@@ -153,7 +153,7 @@ def _chunks(best: Experiment) -> Mapping[str, Changes]:
     now = best.runtime.loss_chunk
     fits = best.model.vocab_size >= LARGE_VOCABULARY
     sizes = [None, *(size for size in CHUNKS if fits and 2 * size <= rows)]
-    return {said("loss_chunk", s): {"loss_chunk": s} for s in sizes if s != now}
+    return {in_words("loss_chunk", s): {"loss_chunk": s} for s in sizes if s != now}
 
 
 def _optimizer_kernels(best: Experiment) -> Mapping[str, Changes]:

@@ -61,11 +61,11 @@ def reduced(experiment: Experiment) -> Experiment:
     return composed(experiment)
 
 
-def is_alike(one: Experiment, other: Experiment) -> bool:
+def is_alike(experiment: Experiment, other: Experiment) -> bool:
     """Whether as many tokens of a step are really computed, the reckoned ones not among them."""
     first, second = (
         each.training.batch_size * (each.budget.micro_batches or each.training.grad_accum)
-        for each in (one, other)
+        for each in (experiment, other)
     )
     return first == second
 
@@ -77,7 +77,7 @@ def start_s(experiment: Experiment) -> float:
     return spec.start_s + compiling + MICRO_BATCHES * micro_s(experiment) + 1.5
 
 
-def same(one: Experiment, other: Experiment) -> bool:
+def same(experiment: Experiment, other: Experiment) -> bool:
     """Whether two experiments run the same, and as much of a step of it."""
-    micro = one.budget.micro_batches == other.budget.micro_batches
-    return one.identity == other.identity and micro
+    micro = experiment.budget.micro_batches == other.budget.micro_batches
+    return experiment.identity == other.identity and micro

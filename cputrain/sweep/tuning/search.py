@@ -14,7 +14,7 @@ from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.tuning import Race, Raced
 from cputrain.sweep.tuning import candidates, reduced
 from cputrain.sweep.tuning.candidates import Candidate
-from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import Knob
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.workers import Running, Workers, reference
@@ -40,7 +40,7 @@ class Search:
         raced: told of each race that has ended.
 
     Attributes:
-        found: so far.
+        incumbent: the best settings so far.
         races: that have ended.
         not_tried: knobs that there was no time for.
         versions: of what trained the default settings.
@@ -59,7 +59,7 @@ class Search:
         self._racing, self._workers, self._now, self._raced = racing, workers, now, raced
         self._kept, self._known = kept, known
         self._reference: Running | None = None
-        self.found = Found.nothing(default)
+        self.incumbent = Incumbent.nothing(default)
         self.races: list[Race] = []
         self.not_tried: list[str] = []
         self.versions: dict[str, str] = {}
@@ -84,17 +84,17 @@ class Search:
         """By what the records say of the best value of each, else by what is usual."""
 
         def expected(knob: Knob) -> float:
-            can, _ = candidates.of(knob, self.found.best, self._kept, self._known)
-            told = [c.known.value for c in can if c.known is not None]
-            return min(told) if told and len(told) == len(can) else min([knob.expected, *told])
+            can, _ = candidates.of(knob, self.incumbent.best, self._kept, self._known)
+            known = [c.known.value for c in can if c.known is not None]
+            return min(known) if known and len(known) == len(can) else min([knob.expected, *known])
 
         # What races with whole micro-batches takes the time of many others where they are long.
-        best = self.found.best
+        best = self.incumbent.best
         is_long = not reduced.same(reduced.reduced(best), reduced.composed(best))
         return sorted(knobs, key=lambda knob: (is_long and knob.is_whole, expected(knob)))
 
     def _knob(self, knob: Knob, ends: float, until: float) -> None:
-        can, cannot = candidates.of(knob, self.found.best, self._kept, self._known)
+        can, cannot = candidates.of(knob, self.incumbent.best, self._kept, self._known)
         can = [c for c in can if c.experiment.identity not in self._tried]
         as_run = reduced.composed if knob.is_whole else reduced.reduced
         soonest_s = min((reduced.start_s(as_run(c.experiment)) for c in can), default=0.0)
@@ -104,7 +104,7 @@ class Search:
         if can and not is_late:
             self._race(knob.name, can, ends, as_run, cannot)
         elif cannot:
-            run = reduced.reduced(self.found.best).to_json()
+            run = reduced.reduced(self.incumbent.best).to_json()
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
 
     def _refer(self, as_run: AsRun, until: float) -> Running:
@@ -113,10 +113,10 @@ class Search:
         Raises:
             RunError: it gave no number.
         """
-        wanted = as_run(self.found.best)
+        wanted = as_run(self.incumbent.best)
         if self._reference is None or not reduced.same(self._reference.experiment, wanted):
             self._close()
-            what = "the best so far" if self.found.adopted else "the default settings"
+            what = "the best so far" if self.incumbent.adopted else "the default settings"
             within_s = max(60.0, until - self._now())
             self._reference = reference(self._workers, wanted, within_s, what)
         return self._reference
@@ -146,7 +146,7 @@ class Search:
                 if raced.outcome != "not tried"
             }
             if ran.winner is not None:
-                self.found = self.found.plus(name, ran.winner)
+                self.incumbent = self.incumbent.plus(name, ran.winner)
             waiting = ran.waiting
             self._ended(structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot]))
             cannot = ()
@@ -155,21 +155,21 @@ class Search:
         self.races.append(race)
         self._raced(race)
 
-    def likeliest(self) -> Found:
-        """What is found; where that is nothing, the one change that looked best, if one did.
+    def likeliest(self) -> Incumbent:
+        """The incumbent; where it has no change, the one change that looked best, if one did.
 
         No race has told that it is faster, for lack of time mostly: the test may.
         """
-        near = [] if self.found.adopted else list(self._near().items())
+        near = [] if self.incumbent.adopted else list(self._near().items())
         for knob, raced in near[:1]:
             if _value(raced) < math.log(WORTH_A_TEST):
-                experiment = specs.settle(self.found.best.but(**raced.changes))
-                return self.found.plus(knob, Candidate(raced.label, raced.changes, experiment))
-        return self.found
+                experiment = specs.settle(self.incumbent.best.but(**raced.changes))
+                return self.incumbent.plus(knob, Candidate(raced.label, raced.changes, experiment))
+        return self.incumbent
 
     def _near(self) -> dict[str, Raced]:
         """By knob, the best change that was not surely faster, but not slower; the best first."""
-        taken = {each.knob for each in self.found.adopted}
+        taken = {each.knob for each in self.incumbent.adopted}
         near: dict[str, Raced] = {}
         for race in self.races:
             for raced in race.candidates if race.knob not in taken else []:
@@ -184,7 +184,7 @@ class Search:
             return
         changes = {**two[0].changes, **two[1].changes}
         try:
-            experiment = specs.settle(self.found.best.but(**changes))
+            experiment = specs.settle(self.incumbent.best.but(**changes))
         except ExperimentError:
             return
         if self._now() + reduced.start_s(reduced.reduced(experiment)) > until:

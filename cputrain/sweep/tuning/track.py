@@ -23,7 +23,7 @@ from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.tuning import fresh, knobs, reduced, without
 from cputrain.sweep.tuning.account import Account, shown
-from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.search import Search
@@ -68,9 +68,9 @@ class Track:
         cells, _ = rows.read(paths.ROOT, self._session.machine)
         test_from = until - share * budget_s
         try:
-            found = self._search(workers, cells, test_from - WITHOUT * budget_s, test_from)
-            if found.best != self.default:
-                self._test(workers, cells, found, until)
+            winner = self._search(workers, cells, test_from - WITHOUT * budget_s, test_from)
+            if winner.best != self.default:
+                self._test(workers, cells, winner, until)
         except RunError as error:
             self.account.keep(status="failed", reason=str(error))
             raise
@@ -78,35 +78,35 @@ class Track:
 
     def _search(
         self, workers: Workers, cells: Sequence[CellResult], races: float, without_: float
-    ) -> Found:
+    ) -> Incumbent:
         """The best settings: by races until a time, each change by itself until another."""
-        told = known.known(effects.analyse(cells, {}))
+        past = known.known(effects.analyse(cells, {}))
         racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
-        search = Search(racing, workers, self.default, self.tuning.kept, told, self._now, raced)
+        search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)
         search.run(knobs.table(self.tuning.allowed), races)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
-        if not search.found.adopted:
-            found = search.likeliest()
-            self.account.keep(likeliest=[each.label for each in found.adopted])
-            return found
-        race = without.race(racing, workers, search.found, self._now, without_)
+        if not search.incumbent.adopted:
+            winner = search.likeliest()
+            self.account.keep(likeliest=[each.label for each in winner.adopted])
+            return winner
+        race = without.race(racing, workers, search.incumbent, self._now, without_)
         if race is None:
-            return search.found
-        found, left_out = without.needed(search.found, race, search.races)
+            return search.incumbent
+        winner, left_out = without.needed(search.incumbent, race, search.races)
         self.account.keep(without=race, left_out=left_out)
-        return found
+        return winner
 
     def _test(
-        self, workers: Workers, cells: Sequence[CellResult], found: Found, until: float
+        self, workers: Workers, cells: Sequence[CellResult], winner: Incumbent, until: float
     ) -> None:
-        self.account.keep(tuned=found.best.to_json())
-        labels = [each.label for each in found.adopted]
+        self.account.keep(tuned=winner.best.to_json())
+        labels = [each.label for each in winner.adopted]
         self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
-        tested = fresh.sides(found.best, self.default)
+        tested = fresh.sides(winner.best, self.default)
         earlier = known.identical_passes(cells, tested.twin.runtime.engine)
-        seed, told = self.tuning.seed, self.account.tested
-        self.gain = fresh.Test(workers, tested, earlier, seed, self._now, told).run(until)
+        seed, keep_pass = self.tuning.seed, self.account.tested
+        self.gain = fresh.Test(workers, tested, earlier, seed, self._now, keep_pass).run(until)
 
     @property
     def recommended(self) -> Experiment | None:

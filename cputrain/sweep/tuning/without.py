@@ -11,7 +11,7 @@ from cputrain.experiment import ExperimentError
 from cputrain.record.tuning import Race, Raced
 from cputrain.sweep.tuning import candidates, reduced
 from cputrain.sweep.tuning.candidates import Candidate
-from cputrain.sweep.tuning.found import Found
+from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.workers import Workers, reference
 
@@ -20,48 +20,48 @@ OF_WHOLE = "it shows in whole micro-batches alone, which is its race's"
 
 
 def race(
-    racing: Racing, workers: Workers, found: Found, now: Callable[[], float], until: float
+    racing: Racing, workers: Workers, winner: Incumbent, now: Callable[[], float], until: float
 ) -> Race | None:
     """Race the winner, a fresh worker, with the winner without one of its changes each.
 
     Returns:
         None where it has a single change, or none, or there is no time for it.
     """
-    can, cannot = _each(found)
+    can, cannot = _each(winner)
     expected_s = sum(reduced.start_s(reduced.reduced(c.experiment)) for c in can)
-    if len(found.adopted) < 2 or not can or now() + expected_s > until:
+    if len(winner.adopted) < 2 or not can or now() + expected_s > until:
         return None
     within_s = max(60.0, until - now())
-    beside = reference(workers, reduced.reduced(found.best), within_s, "the best so far")
+    beside = reference(workers, reduced.reduced(winner.best), within_s, "the best so far")
     ran = racing.race(KNOB, beside, can, until, reduced.reduced, halves=False)
     workers.end(ran.fastest)
     cannot += [candidates.refused(c.label, c.changes, "no room was left") for c in ran.waiting]
     return structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot])
 
 
-def _each(found: Found) -> tuple[list[Candidate], list[Raced]]:
+def _each(winner: Incumbent) -> tuple[list[Candidate], list[Raced]]:
     """The winner without one change each, and the changes of which that cannot be told."""
     can: list[Candidate] = []
     cannot: list[Raced] = []
-    for change in found.adopted:
+    for change in winner.adopted:
         label, changes = change.label, change.candidate.changes
         try:
-            left = found.only([each for each in found.adopted if each is not change]).best
+            rest = winner.only([each for each in winner.adopted if each is not change]).best
         except ExperimentError as error:
             cannot.append(candidates.refused(label, changes, f"another needs it: {error}"))
             continue
-        if reduced.same(reduced.reduced(left), reduced.reduced(found.best)):
+        if reduced.same(reduced.reduced(rest), reduced.reduced(winner.best)):
             cannot.append(candidates.refused(label, changes, OF_WHOLE))
         else:
-            can.append(Candidate(label, changes, left))
+            can.append(Candidate(label, changes, rest))
     return can, cannot
 
 
-def needed(found: Found, race: Race, races: Sequence[Race]) -> tuple[Found, list[str]]:
+def needed(winner: Incumbent, race: Race, races: Sequence[Race]) -> tuple[Incumbent, list[str]]:
     """What is left without the changes that were not shown to be needed, and what these are.
 
     Args:
-        found: the winner.
+        winner: with all its changes.
         race: of it beside itself without each change.
         races: that have told its changes to be faster.
     """
@@ -72,9 +72,9 @@ def needed(found: Found, race: Race, races: Sequence[Race]) -> tuple[Found, list
         if raced.log_ratios and not halving.is_needed(won[raced.label], _evidence(race, raced))
     ]
     try:
-        return found.only([each for each in found.adopted if each.label not in useless]), useless
+        return winner.only([each for each in winner.adopted if each.label not in useless]), useless
     except ExperimentError:  # one that is needed needs one that is not
-        return found, []
+        return winner, []
 
 
 def _evidence(race: Race, raced: Raced) -> halving.Evidence:

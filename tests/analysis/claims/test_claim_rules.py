@@ -4,7 +4,7 @@ import pytest
 from made_evidence import PAIR, SECOND, effect, evidence
 
 from cputrain.analysis.claims.combined import AllOf, AnyOf, WhichOf
-from cputrain.analysis.claims.evidence import Evidence, Found
+from cputrain.analysis.claims.evidence import Evidence, PairResult
 from cputrain.analysis.claims.quantities import Against, Part, Speedup, Time, fastest
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD, Within, near
 from cputrain.analysis.paired.effect import Effect
@@ -44,9 +44,9 @@ def test_a_share_of_a_step_is_none_below_nothing(time, width, ends):
 
 def test_what_has_no_interval_or_was_not_measured_tells_nothing_and_says_why():
     bare = Effect(0.5, None, None, None, None, 1, 12)
-    untold = FASTER.decide(Evidence({PAIR.name: Found(bare)}))
+    untold = FASTER.decide(Evidence({PAIR.name: PairResult(bare)}))
     assert (untold.word, untold.reason) == (UNTOLD, "no interval")
-    lost = FASTER.decide(Evidence({PAIR.name: Found(None, "skipped: no bf16")}))
+    lost = FASTER.decide(Evidence({PAIR.name: PairResult(None, "skipped: no bf16")}))
     assert lost.word == UNTOLD and lost.reason == f"{PAIR.name}: skipped: no bf16"
     assert FASTER.decide(Evidence()).pairs == (PAIR.name,)
 

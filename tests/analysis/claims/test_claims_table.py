@@ -6,7 +6,7 @@ import pytest
 from made_evidence import effect
 
 from cputrain.analysis.claims import table
-from cputrain.analysis.claims.evidence import Evidence, Found
+from cputrain.analysis.claims.evidence import Evidence, PairResult
 from cputrain.analysis.claims.quantities import Against, Part, Speedup, Time
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
 from cputrain.engines import specs
@@ -53,7 +53,7 @@ def test_effects_can_make_a_claim_hold_and_not_hold(claim):
     for first in VALUES:
         for others in VALUES:
             values = [first, *(others for _ in names[1:])]
-            effects = {n: Found(effect(v, 1.01)) for n, v in zip(names, values, strict=True)}
+            effects = {n: PairResult(effect(v, 1.01)) for n, v in zip(names, values, strict=True)}
             told.add(claim.rule.decide(Evidence(effects)).word)
     assert {HOLDS, NOT} <= told
 

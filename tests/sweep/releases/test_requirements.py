@@ -65,7 +65,7 @@ def test_a_build_of_a_version_is_that_version(installed, wanted, is_it):
 )
 def test_what_is_no_pin_of_ours_is_refused_in_one_line(words, named):
     with pytest.raises(UsageError, match=named) as caught:
-        requirements.asked(words, requirements.pins(TEXT))
+        requirements.stack_versions(words, requirements.pins(TEXT))
     assert "\n" not in str(caught.value)
 
 

@@ -1,4 +1,4 @@
-"""What a search has found so far: the changes of the default that it goes on with."""
+"""The incumbent of a search: the changes of the default that it goes on with."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Adopted:
 
 
 @dataclass(frozen=True)
-class Found:
+class Incumbent:
     """The best settings so far.
 
     Attributes:
         default: what was to be made faster, settled.
-        adopted: the changes, in the order in which they were found.
+        adopted: the changes, in the order in which they won.
         best: the default with all of them, settled.
     """
 
@@ -38,18 +38,18 @@ class Found:
     best: Experiment
 
     @classmethod
-    def nothing(cls, default: Experiment) -> Found:
+    def nothing(cls, default: Experiment) -> Incumbent:
         """Before the first race."""
         return cls(default, (), default)
 
-    def plus(self, knob: str, candidate: Candidate) -> Found:
+    def plus(self, knob: str, candidate: Candidate) -> Incumbent:
         """With one more change, in the place of an earlier one of the same knob."""
         others = tuple(each for each in self.adopted if each.knob != knob)
-        return Found(self.default, (*others, Adopted(knob, candidate)), candidate.experiment)
+        return Incumbent(self.default, (*others, Adopted(knob, candidate)), candidate.experiment)
 
-    def only(self, adopted: Sequence[Adopted]) -> Found:
+    def only(self, adopted: Sequence[Adopted]) -> Incumbent:
         """With some of the changes. Raises ExperimentError where they do not fit together."""
         best = self.default
         for each in adopted:
             best = specs.settle(best.but(**each.candidate.changes))
-        return Found(self.default, tuple(adopted), best)
+        return Incumbent(self.default, tuple(adopted), best)
