@@ -109,7 +109,7 @@ def test_the_kernel_that_ran_is_seen(name, kernel):
     assert optimizer_kernel(found) == kernel
     optimizer.zero_grad()
     with profiled() as found:
-        optimizers.step_one_tensor(optimizer)
+        optimizers.step_single_tensor(optimizer)
     assert optimizer_kernel(found) == kernel
     with profiled() as found:
         torch.ones(3).add_(1)
@@ -125,7 +125,7 @@ def test_stepping_one_tensor_changes_nothing(name, kernel, before):
         optimizer = optimizers.make(BASE.but(optimizer=name, optimizer_kernel=kernel), mine)
         for n in range(before + 2):
             if look and n == before:
-                optimizers.step_one_tensor(optimizer)
+                optimizers.step_single_tensor(optimizer)
                 assert optimizers.steps_done(optimizer) == before
                 assert all(parameter.grad is None for parameter in mine)
             for parameter in mine:
