@@ -19,27 +19,27 @@ def test_it_is_in_force_and_no_other_is(name):
     experiment = setting(name)
     made, parts = prepared(experiment), batch(experiment)
     before = arrays(made)
-    found = profiled(made, experiment, parts)
-    results = in_precision.look(made, experiment, found, parts[0])
+    profile = profiled(made, experiment, parts)
+    results = in_precision.look(made, experiment, profile, parts[0])
     assert not failed(results), results
     assert all(np.array_equal(before[n], array) for n, array in arrays(made).items())
     assert made.training
     for other in PRECISIONS:
         if other != name:
-            seen = in_precision.evidence(made, found)
+            counts = in_precision.counted(made, profile)
             difference = forward_difference.forward_difference(made, experiment, parts[0])
-            asked = experiment.but(precision=other)
-            wrong = failed(in_precision.checks(asked, seen))
-            assert wrong or not forward_difference.check(asked, difference)[-1], other
+            claimed = experiment.but(precision=other)
+            wrong = failed(in_precision.checks(claimed, counts))
+            assert wrong or not forward_difference.check(claimed, difference).ok, other
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
 def test_after_looking_it_trains_as_before(name):
     experiment = setting(name)
-    one, other, parts = prepared(experiment), prepared(experiment), batch(experiment)
-    forward_difference.forward_difference(one, experiment, parts[0])
-    assert step(one, experiment, parts) == step(other, experiment, parts)
-    for a, b in zip(one.parameters(), other.parameters(), strict=True):
+    looked_at, other, parts = prepared(experiment), prepared(experiment), batch(experiment)
+    forward_difference.forward_difference(looked_at, experiment, parts[0])
+    assert step(looked_at, experiment, parts) == step(other, experiment, parts)
+    for a, b in zip(looked_at.parameters(), other.parameters(), strict=True):
         assert a.dtype == b.dtype
         assert np.array_equal(precision.to_numpy(a.grad), precision.to_numpy(b.grad))
 
@@ -47,7 +47,7 @@ def test_after_looking_it_trains_as_before(name):
 def test_int8_in_the_profile_is_one_product_for_each_layer():
     experiment = setting("q8")
     made = prepared(experiment)
-    seen = in_precision.evidence(made, profiled(made, experiment, batch(experiment)))
+    seen = in_precision.counted(made, profiled(made, experiment, batch(experiment)))
     assert seen["aten::_int_mm int8"] == seen["quantized layers"] == 2 * 4
     assert "aten::addmm fp32" not in seen
 
@@ -84,10 +84,10 @@ def test_dynamic_quantization_which_does_not_train_is_caught():
     assert "h.0.mlp.fc.weight" not in arrays(made)
     with pytest.raises(DidNotTrain, match=r"is gone|has not moved"):
         gates.moved(start, arrays(made))
-    found = in_precision.checks(
-        experiment, in_precision.evidence(made, profiled(made, experiment, parts))
+    checks = in_precision.checks(
+        experiment, in_precision.counted(made, profiled(made, experiment, parts))
     )
-    assert {"quantized layers", "types of matrix products"} <= failed(found)
+    assert {"quantized layers", "types of matrix products"} <= failed(checks)
 
 
 @pytest.mark.parametrize("name", ["bf16", "q8", "q4"])
@@ -103,8 +103,8 @@ def test_the_difference_is_that_of_two_models(name):
         model.h[0].attn.qkv.register_forward_hook(lambda _, __, y: taken.append(y.detach().float()))
         model.hidden(parts[0])
     expected = (taken[0] - taken[1]).norm() / taken[1].norm()
-    found = forward_difference.forward_difference(made, experiment, parts[0])
-    assert found == pytest.approx(expected.item(), rel=1e-5)
+    difference = forward_difference.forward_difference(made, experiment, parts[0])
+    assert difference == pytest.approx(expected.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mixed", "q8"])
@@ -116,6 +116,6 @@ def test_it_is_in_force_where_compiled_and_looking_does_not_compile_again(name):
     assert loss == pytest.approx(eager, rel=1e-5)
     with torch.compiler.set_stance("fail_on_recompile"):
         for _ in range(2):
-            found = profiled(compiled, experiment, parts)
-            results = in_precision.look(made, experiment, found, parts[0])
+            profile = profiled(compiled, experiment, parts)
+            results = in_precision.look(made, experiment, profile, parts[0])
             assert not failed(results), results
