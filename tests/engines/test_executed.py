@@ -5,15 +5,13 @@ from settled import settled
 
 from cputrain.engines import executed
 from cputrain.engines.numpy_.schema import NumpyEvidence
+from cputrain.engines.torch_.executed import FLASH, LSTM, MASK
 from cputrain.engines.torch_.schema import CacheUse, TorchEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.record.part import typed
 
-FLASH = {
-    "aten::_scaled_dot_product_flash_attention_for_cpu": 4,
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": 4,
-}
-HONEST = {"ops": FLASH, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
+FUSED = {FLASH: 4}
+HONEST = {"ops": FUSED, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
 
 
 def torch_evidence(values):
@@ -35,14 +33,14 @@ def test_what_was_asked_and_executed_passes():
 @pytest.mark.parametrize(
     ("changes", "evidence", "named"),
     [
-        ({}, {"ops": {"aten::_softmax": 4}}, "attention kernels: asked for >= 4, found 0"),
+        ({}, {"ops": {MASK: 0}}, "attention kernels: asked for >= 4, found 0"),
         ({"n_layer": 5}, {}, "attention kernels: asked for >= 5, found 4"),
         ({"attention_backend": "manual"}, {}, "attention kernels: asked for 0, found 4"),
         ({"optimizer_kernel": "foreach"}, {}, "optimizer kernel"),
-        ({}, {"ops": FLASH | {"aten::bernoulli_": 1}}, "dropout masks: asked for 0, found 1"),
+        ({}, {"ops": FUSED | {MASK: 1}}, "dropout masks: asked for 0, found 1"),
         (
             {"dropout": 0.1, "attention_backend": "manual"},
-            {"ops": {"aten::bernoulli_": 12}},
+            {"ops": {MASK: 12}},
             "dropout masks: asked for >= 13, found 12",
         ),
         ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
@@ -108,7 +106,7 @@ def test_models_without_attention_need_no_attention_kernel():
 
 def test_an_lstm_needs_its_fused_kernel():
     lstm = settled(architecture="lstm")
-    fused = torch_evidence(HONEST | {"ops": {"aten::mkldnn_rnn_layer": 4}})
+    fused = torch_evidence(HONEST | {"ops": {LSTM: 4}})
     require(executed.checks(lstm, fused))
     with pytest.raises(NotInForce, match="LSTM"):
         require(executed.checks(lstm, torch_evidence(HONEST)))

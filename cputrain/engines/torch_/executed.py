@@ -10,6 +10,10 @@ from cputrain.knobs.inforce import Check, same
 
 FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 """The forward pass's fused kernel; every layer runs it once at least."""
+LSTM = "mkldnn_rnn_layer"
+"""Part of the names of oneDNN's layer, forward and backward."""
+MASK = "aten::bernoulli_"
+"""Draws a mask of dropout."""
 
 
 def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
@@ -33,7 +37,7 @@ def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
 def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     """The kernel that mixes tokens, by the names in a profile of one step."""
     if experiment.model.architecture == "lstm":
-        layers = sum(n for name, n in ops.items() if "mkldnn_rnn_layer" in name)
+        layers = sum(n for name, n in ops.items() if LSTM in name)
         return [Check("fused LSTM kernel", "> 0", layers, layers > 0)]
     if experiment.model.architecture not in WITH_ATTENTION:
         return []
@@ -51,7 +55,7 @@ def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     """
     if experiment.runtime.compile != "eager":
         return []
-    drawn = ops.get("aten::bernoulli_", 0)
+    drawn = ops.get(MASK, 0)
     # Nothing is dropped in evaluation mode, which a forward pass alone is in.
     if not experiment.model.dropout or experiment.training.objective == "forward":
         return [same("dropout masks", 0, drawn)]

@@ -62,9 +62,10 @@ def test_only_what_is_trained_changes(name):
     assert engine.loss(batch) < first
     changed = engine.weights()
     evidence = engine.evidence(batch)
-    assert evidence["optimizer_kernel"] == "fused"
-    assert evidence.get("graphs", 1) == 1
-    assert evidence.get("recompiles", 0) == evidence.get("graph_breaks", 0) == 0
+    assert evidence.optimizer_kernel == "fused"
+    is_eager = experiment.runtime.compile == "eager"
+    expected = (None, None, None) if is_eager else (1, 0, 0)
+    assert (evidence.graphs, evidence.recompiles, evidence.graph_breaks) == expected
     assert differing(changed, engine.weights()) == set()
 
 

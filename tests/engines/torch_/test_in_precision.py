@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from made_model import batch, make
-from made_precision import arrays, failed, prepared, profiled, setting, step
+from made_precision import ROUNDED, arrays, failed, prepared, profiled, setting, step
 from torch import nn
 
 from cputrain.engines.torch_ import forward_difference, in_precision, precision
@@ -44,12 +44,39 @@ def test_after_looking_it_trains_as_before(name):
         assert np.array_equal(precision.to_numpy(a.grad), precision.to_numpy(b.grad))
 
 
-def test_int8_in_the_profile_is_one_product_for_each_layer():
-    experiment = setting("q8")
+def counted(experiment):
+    """What a step of its model shows."""
     made = prepared(experiment)
-    seen = in_precision.counted(made, profiled(made, experiment, batch(experiment)))
-    assert seen["aten::_int_mm int8"] == seen["quantized layers"] == 2 * 4
-    assert "aten::addmm fp32" not in seen
+    return in_precision.counted(made, profiled(made, experiment, batch(experiment)))
+
+
+def products(counts, number):
+    """The matrix products of numbers of this type: "int8", "fp32"."""
+    named = [(name.split(), count) for name, count in counts.items()]
+    return sum(
+        count
+        for (operator, *types), count in named
+        if operator in in_precision.PRODUCTS and types == [number]
+    )
+
+
+def test_int8_in_the_profile_is_one_product_for_each_layer():
+    """Those of the forward pass; the backward pass and the rest of the model stay in fp32."""
+    rounded, plain = counted(setting("q8")), counted(setting("fp32"))
+    assert products(rounded, "int8") == rounded["quantized layers"] == 2 * 4
+    assert products(plain, "int8") == plain["quantized layers"] == 0
+    assert products(rounded, "fp32") == products(plain, "fp32") - 2 * 4
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_a_product_or_rounding_too_few_is_caught(name):
+    experiment = setting(name)
+    counts = counted(experiment)
+    *_, operation = in_precision.checks(experiment, counts)
+    assert operation.ok
+    least = int(operation.expected.split()[0])
+    few = counts | {operation.name: least - 1}
+    assert failed(in_precision.checks(experiment, few)) == {operation.name}
 
 
 def test_torchaos_int8_without_module_swap_is_caught():
@@ -63,7 +90,8 @@ def test_torchaos_int8_without_module_swap_is_caught():
     wrong = int8_mixed_precision_training(module_swap=False)
     quantize_(made.h, wrong, filter_fn=lambda layer, _: isinstance(layer, nn.Linear))
     results = in_precision.look(made, experiment, profiled(made, experiment, parts), parts[0])
-    assert {"types of matrix products", "aten::_int_mm int8"} <= failed(results)
+    *_, int8_products = in_precision.checks(experiment, counted(experiment))
+    assert {"types of matrix products", int8_products.name} <= failed(results)
     assert "difference of the forward pass from fp32" in failed(results)
 
 
