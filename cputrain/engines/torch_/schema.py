@@ -59,6 +59,7 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
         layer_products_by_library: products of each linear layer run by itself; None where no
             library is asked for, as `products_by_library`.
         graphs: first compilations of a piece of code; recompiles: all later ones.
+        graph_breaks: pieces that the compiler left to Python.
         backend_called: whether a graph of this backend ran both ways, forward and backward.
         inductor_kernels: 0 unless inductor's own generated code ran.
         inductor_loops: outermost loops in that code.
