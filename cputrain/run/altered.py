@@ -77,7 +77,7 @@ class OneSide:
             losses=Losses(
                 first=finished.so_far.first_loss,
                 last=finished.last_loss,
-                steps=finished.so_far.steps_done or finished.trained.steps_asked,
+                steps=finished.so_far.steps_done or finished.trained.steps_taken,
             ),
             said=said,
             cpus=cpus,

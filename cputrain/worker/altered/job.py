@@ -110,7 +110,7 @@ class AlteredJob(Job):
         self.say(Phase(what="asking what the training gates say"))
         first, steps = self.feed.first, len(self.stepper.losses)
         last_loss = self.engine.loss(first)
-        seen = Trained(steps_asked=steps, steps_done=0, parameters=len(weights), parameters_moved=0)
+        seen = Trained(steps_taken=steps, steps_done=0, parameters=len(weights), parameters_moved=0)
         with self._noting("targets"):
             try:
                 self._unaltered(first)
