@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cputrain.engines import specs
 from cputrain.engines.pass_clock import PassClock
 from cputrain.experiment import Experiment
+from cputrain.record.evidence import Evidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,13 +93,10 @@ class Engine(Protocol):
     def readings(self) -> dict[str, Any]:
         """What the libraries themselves report to be in force."""
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
+    def evidence(self, batch: Batch) -> Evidence:
         """What one step really executes, found by profiling one; nothing changes.
 
-        "ops" counts the operators of interest. torch adds "optimizer_kernel", "checkpointed"
-        (blocks ran again), "precision" (rows of name, asked, found, right), where there are
-        experts "moe_load", and what its compiler did (`torch_.compile.Compilation.evidence`).
-        Where the library of products is chosen, "products_by_library" counts them.
+        It is of the type that the engine's spec names.
         """
 
 
@@ -114,14 +112,14 @@ def load(name: str) -> ModuleType:
     if module in sys.modules:
         return sys.modules[module]
     try:
-        with _one_full_collection():
+        with _single_full_collection():
             return importlib.import_module(module)
     except ImportError as error:
         raise EngineError(f"the {name} engine cannot be imported: {error}") from error
 
 
 @contextmanager
-def _one_full_collection() -> Iterator[None]:
+def _single_full_collection() -> Iterator[None]:
     """Collect the oldest generation of objects once, at the end.
 
     torch makes 300 000 that last, and Python would go through all of them five times: that is

@@ -5,31 +5,37 @@ Standard library only.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
 from cputrain.model.products import runs
 from cputrain.model.shapes import trained, weight_shapes
 
+Counted = Mapping[str, int] | None
+"""Matrix products by library; None where they were not counted."""
 ALL = "matrix products by library"
 NOT_LAYERS = ("spatial.weight", "conv.weight")
 """Matrices of blocks that no linear layer has: gmlp mixes positions with one, ssm neighbours."""
 
 
-def of_torch(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def of_torch(experiment: Experiment, of_step: Counted, of_single_layers: Counted) -> list[Check]:
     """All products of the blocks' linear layers are by the asked library, as they were counted.
 
     The head's and attention's stay in the library that torch was built with.
+
+    Args:
+        experiment: what was asked for.
+        of_step: products of a step by library.
+        of_single_layers: products of each linear layer run by itself, by library.
     """
-    backend, in_step = experiment.runtime.matmul_backend, evidence.get("products_by_library") or {}
+    backend, in_step = experiment.runtime.matmul_backend, of_step or {}
     if backend == "default":
         return []
     layers = {backend: sum(2 + is_trained for is_trained in linear_layers(experiment).values())}
-    counted = evidence.get("layer_products_by_library")
     least, there = of_layers(experiment), in_step.get(backend, 0)
     checks = [
-        same("products of the linear layers by library", layers, counted),
+        same("products of the linear layers by library", layers, of_single_layers),
         Check(f"products of a step by {backend}", f">= {least}", there, there >= least),
     ]
     if backend == "mkl":
@@ -37,9 +43,9 @@ def of_torch(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     return checks
 
 
-def of_all(library: str, products: int, evidence: dict[str, Any]) -> Check:
-    """All products of a step are by `library`, and so many are there."""
-    return same(ALL, {library: products}, evidence.get("products_by_library"))
+def of_all(library: str, products: int, counted: Counted) -> Check:
+    """All products of a step are by `library`, and so many are there; `counted` by library."""
+    return same(ALL, {library: products}, counted)
 
 
 def linear_layers(experiment: Experiment) -> dict[str, bool]:

@@ -1,6 +1,6 @@
 """What an engine says of itself without being imported: `engines/NAME_/spec.py` has its `SPEC`.
 
-An engine is added by adding a folder. Standard library only: no framework and no NumPy.
+An engine is added by adding a folder. Standard library and msgspec only: no framework, no NumPy.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import importlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
@@ -19,8 +19,10 @@ from cputrain.knobs.knob import Knob
 from cputrain.machine import reading
 from cputrain.model import on_paper
 from cputrain.model.on_paper import OnPaper
+from cputrain.record.evidence import Evidence
 
 Allowed = Mapping[str, tuple[object, ...]]
+E = TypeVar("E", bound=Evidence)
 
 FIRST = "torch"
 """Stands before all others, in lists and as what others are compared with."""
@@ -54,7 +56,7 @@ BY_HAND: Allowed = {
 """What engines take whose backward pass is written by hand."""
 
 
-class Spec(OnPaper, abc.ABC):
+class Spec(OnPaper, abc.ABC, Generic[E]):
     """An engine on paper. Subclasses say what it has; see also `model.on_paper`.
 
     Attributes:
@@ -73,6 +75,7 @@ class Spec(OnPaper, abc.ABC):
         dispatching: threads beside those that compute, which hand out work.
         forks: whether its workers may be forked from a process that has imported it: it has a
             single thread then, and its import takes long enough for that to pay.
+        evidence_type: what its `Engine.evidence` returns, and its workers' records keep.
     """
 
     name: ClassVar[str]
@@ -92,6 +95,7 @@ class Spec(OnPaper, abc.ABC):
     knobs: ClassVar[tuple[Knob, ...]]
     dispatching: ClassVar[int] = 0
     forks: ClassVar[bool] = False
+    evidence_type: type[E]
 
     def check(self, experiment: Experiment) -> None:
         """Raise ExperimentError for the first rule of this engine that `experiment` breaks."""
@@ -123,7 +127,7 @@ class Spec(OnPaper, abc.ABC):
         """The thread counts that its libraries report, of its `readings`."""
 
     @abc.abstractmethod
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: E) -> list[Check]:
         """What it really executed, by its own evidence, held against what was asked."""
 
     def busy(
@@ -155,7 +159,7 @@ def joined(values: tuple[object, ...]) -> str:
 
 
 @functools.cache
-def of(name: str) -> Spec:
+def of(name: str) -> Spec[Any]:
     """The engine's spec.
 
     Raises:
@@ -163,7 +167,7 @@ def of(name: str) -> Spec:
     """
     if name not in NAMES:
         refuse("engine", name, f"one of {', '.join(NAMES)} is needed")
-    spec: Spec = importlib.import_module(f"cputrain.engines.{name}_.spec").SPEC
+    spec: Spec[Any] = importlib.import_module(f"cputrain.engines.{name}_.spec").SPEC
     on_paper.register(name, spec)
     return spec
 

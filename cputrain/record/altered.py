@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from cputrain.record.evidence import Evidence
 from cputrain.record.part import Count, Failure, Number, Part, Parts, StepSeconds
 
 SCHEMA: Literal[1] = 1
@@ -50,6 +51,21 @@ class Side(Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if len(self.disturbed) != len(self.blocks):
             raise ValueError("disturbed: one for each block is needed")
+
+
+class AlteredEvidence(Evidence, frozen=True, kw_only=True):
+    """What an altered worker answers at its end, in the place of its engine's evidence.
+
+    Attributes:
+        said: see `Side`.
+        cpus: that its first thread may use; masks: the CPUs of every thread.
+        threads: how many computed during its last block.
+    """
+
+    said: dict[str, str]
+    cpus: list[Count]
+    masks: list[list[Count]]
+    threads: Count
 
 
 class Altered(Part, frozen=True, kw_only=True):

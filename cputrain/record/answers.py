@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from cputrain.record import files
+from cputrain.record.evidence import EncodedEvidence
 from cputrain.record.part import Count, Failure, Number, Part, Parts, Readings, Seconds
 from cputrain.record.process import Place, State
 from cputrain.record.proof import Check, Trained
@@ -103,13 +104,14 @@ class Finished(Part, frozen=True, kw_only=True, tag_field="answer", tag="finishe
     """The training gates have passed, and the model is saved.
 
     Attributes:
-        evidence: what the engine really executed, as it shows itself.
+        evidence: what the engine really executed, as it shows itself; of the type that its spec
+            names.
         model_file: beside the record; None where it was not kept, for the reason in `note`.
     """
 
     trained: Trained
     last_loss: Number
-    evidence: dict[str, Any]
+    evidence: EncodedEvidence
     in_force: list[Check] | None
     model_file: str | None
     note: str | None

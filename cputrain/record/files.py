@@ -29,12 +29,21 @@ def encode(value: object) -> bytes:
     Raises:
         RecordError: a number in it is not finite, or something is no JSON; naming where.
     """
+    return msgspec.json.encode(plain(value))
+
+
+def plain(value: object) -> Any:
+    """The value in the types that JSON has.
+
+    Raises:
+        RecordError: see `encode`.
+    """
     try:
-        plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
-        _check(plain, "")
-        return msgspec.json.encode(plain)
+        builtins = msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
+        _check(builtins, "")
     except (TypeError, UnicodeError, RecursionError) as error:
         raise RecordError(f"cannot be written as JSON: {error}") from error
+    return builtins
 
 
 def write(path: Path, value: object) -> None:
@@ -99,17 +108,18 @@ def _why(data: bytes, kind: type[Any], schema: int, error: Exception) -> str:
         _check(content, "")
         msgspec.convert(content, kind)
     except msgspec.ValidationError as invalid:
-        return f"not a run record ({_line(invalid)}); {again}"
+        return f"not a run record ({line(invalid)}); {again}"
     except RecordError as invalid:
         return f"{invalid}; {again}"
     except RecursionError:
         return f"nested too deeply for a run record; {again}"
     except ValueError:  # also what is not UTF-8
         return f"not JSON, perhaps cut off; {again}"
-    return f"not a run record ({_line(error)}); {again}"
+    return f"not a run record ({line(error)}); {again}"
 
 
-def _line(error: Exception) -> str:
+def line(error: Exception) -> str:
+    """What an error says, in one line of 300 letters at most."""
     return " ".join(str(error).split())[:300]
 
 

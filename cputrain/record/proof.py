@@ -33,12 +33,13 @@ class Trained(Part, frozen=True, kw_only=True):
     """What the training gates saw.
 
     Attributes:
-        steps_asked, steps_done: optimizer steps, by the worker's count and by the optimizer's.
+        steps_taken, steps_done: optimizer steps, by the worker's count and by the optimizer's; in
+            JSON the first is "steps_asked".
         parameters, parameters_moved: weight tensors, and how many of them changed.
         excused: tensors that need not have changed, each with the reason.
     """
 
-    steps_asked: Count
+    steps_taken: Count = field(name="steps_asked")
     steps_done: Count
     parameters: Count
     parameters_moved: Count

@@ -13,6 +13,7 @@ from msgspec import field, structs
 
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.answers import Finished, Phases, Ready, Sampled, Watched
+from cputrain.record.evidence import EncodedEvidence
 from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
@@ -40,6 +41,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
             for the reason in `reasons`. reference_counts: what that one trains.
         repeats: the cell, as suite/cell, that ran the same experiment beside the same one in the
             same pass: everything here is that cell's.
+        evidence: of the type that its engine's spec names (`engines.recorded`).
         pairs: blocks of it and of the reference that ran one after the other.
         spoilt_pairs: those that were taken again.
 
@@ -84,7 +86,7 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     optimizer_state_bytes: Count | None = None
     trained: Trained | None = None
     last_loss: Number | None = None
-    evidence: dict[str, Any] | None = None
+    evidence: EncodedEvidence | None = None
     model_file: str | None = None
     note: str | None = None
     left_over: str | None = None

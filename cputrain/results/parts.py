@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cputrain.engines import recorded
 from cputrain.engines.specs import FIRST
 from cputrain.paths import cell_name
 from cputrain.record import files
@@ -38,6 +39,7 @@ def read_place(place: Place, machine: str) -> PartsRecord | Problem | None:
     again = "delete it and run python3 bench.py parts again"
     try:
         record = place.read(PartsRecord, SCHEMA)
+        recorded.require_readable([record.worker])
     except FileNotFoundError:
         return None
     except OSError as error:

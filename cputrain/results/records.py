@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.engines import recorded
 from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.results import packed, stored
@@ -86,6 +87,7 @@ def read_place(place: Place, machine: str | None = None) -> CellRecord | Problem
     """
     try:
         record = place.read(CellRecord, SCHEMA)
+        recorded.require_readable(record.workers)
     except OSError as error:
         return place.problem(f"cannot be read: {error.strerror}")
     except files.RecordError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from cputrain.engines import recorded
 from cputrain.engines.specs import FIRST
 from cputrain.experiment import Experiment
 from cputrain.record import files
@@ -108,6 +109,7 @@ def _run(place: Place, machine: str) -> tuple[Run, list[Problem]] | Problem:
     """A run, with what of its other files cannot be used; or why it is none."""
     try:
         record = place.read(TrainRecord, SCHEMA)
+        recorded.require_readable([record.worker])
     except OSError as error:
         return place.problem(f"cannot be read: {error.strerror}")
     except files.RecordError as error:

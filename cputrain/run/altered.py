@@ -16,8 +16,9 @@ from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.record.altered import Altered, Losses, Side, path
+from cputrain.record.altered import Altered, AlteredEvidence, Losses, Side, path
 from cputrain.record.answers import Finished, Ready, Sampled
+from cputrain.record.evidence import decoded
 from cputrain.record.part import Count, Part, Parts
 from cputrain.record.requests import WorkerRequest
 from cputrain.run import one_request, placement, recording
@@ -49,6 +50,7 @@ class OneSide:
     def __init__(self, experiment: Experiment, request: WorkerRequest, name: str = "") -> None:
         words = (sys.executable, "-P", "-m", "cputrain.worker.altered", name)
         self.worker = Worker(experiment, request, command=words if name else (), in_turns=True)
+        self.is_altered = bool(name)
         self.ready: Ready = self.worker.ready()
         self.sampled: list[Sampled] = []
 
@@ -57,20 +59,29 @@ class OneSide:
         self.sampled.append(self.worker.sample(beside=True))
 
     def end(self) -> Side:
-        """What it has to say at its end."""
+        """What it has to say at its end.
+
+        Raises:
+            files.RecordError: see `evidence.decoded`.
+        """
         finished: Finished = self.worker.finish()
-        evidence, place = finished.evidence, self.worker.placement
+        place = self.worker.placement
+        said: dict[str, str] = {}
+        cpus, threads = list(place.cpus), place.threads
+        if self.is_altered:
+            evidence = decoded(AlteredEvidence, finished.evidence)
+            said, cpus, threads = evidence.said, evidence.cpus, evidence.threads
         return Side(
             blocks=[sampled.sample.step_s for sampled in self.sampled],
             disturbed=[sampled.sample.disturbed for sampled in self.sampled],
             losses=Losses(
                 first=finished.so_far.first_loss,
                 last=finished.last_loss,
-                steps=finished.so_far.steps_done or finished.trained.steps_asked,
+                steps=finished.so_far.steps_done or finished.trained.steps_taken,
             ),
-            said=evidence.get("said", {}),
-            cpus=evidence.get("cpus", list(place.cpus)),
-            threads=evidence.get("threads", place.threads),
+            said=said,
+            cpus=cpus,
+            threads=threads,
         )
 
 
@@ -115,6 +126,8 @@ def run(request: AlteredRequest, session: Session) -> Altered:
             record = structs.replace(record, order=order, status="ok", reason=None, **ended)
         except CellFailed as failure:
             record = structs.replace(record, status=failure.status, reason=failure.reason)
+        except files.RecordError as error:
+            record = structs.replace(record, status="failed", reason=str(error))
     files.write(where, record)
     return record
 

@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.engines import recorded
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellKey, CellRecord
@@ -116,8 +117,10 @@ def add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
 
     Raises:
         OSError: it cannot be written.
-        files.RecordError: something in it is no JSON, as a number that is not finite.
+        files.RecordError: something in it is no JSON, as a number that is not finite; or its
+            evidence is not of its engine's type.
     """
+    recorded.evidence(worker)
     workers: list[WorkerRecord] = []
     with contextlib.suppress(FileNotFoundError):
         try:

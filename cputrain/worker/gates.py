@@ -15,10 +15,10 @@ from cputrain.errors import DidNotTrain
 Weights = Mapping[str, np.ndarray]
 
 
-def steps(asked: int, done: int) -> None:
+def steps(expected: int, done: int) -> None:
     """The optimizer's own counter agrees with the steps that were asked for."""
-    if asked != done:
-        raise DidNotTrain(f"{asked} steps were asked for, the optimizer counted {done}")
+    if expected != done:
+        raise DidNotTrain(f"{expected} steps were asked for, the optimizer counted {done}")
 
 
 def finite(losses: Iterable[float]) -> None:

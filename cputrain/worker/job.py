@@ -16,6 +16,7 @@ import msgspec
 from cputrain.machine.memory import peak_or_reason
 from cputrain.record import requests
 from cputrain.record.answers import Finished, Peak, Phase, Sampled, SoFar
+from cputrain.record.evidence import encoded
 from cputrain.record.part import readings
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest, SampleCommand
@@ -98,7 +99,7 @@ class Job(Preparation):
         return Finished(
             trained=trained,
             last_loss=last_loss,
-            evidence={k: v for k, v in self.evidence.items() if k != "ops"},
+            evidence=encoded(self.evidence),
             in_force=checks,
             model_file=None,
             note=None,

@@ -32,7 +32,7 @@ def load(engine: str) -> None:
     engines.load(engine)
 
 
-def one_thread() -> str | None:
+def why_not_single_threaded() -> str | None:
     """End the threads that a library ends before a fork; why there is still another, if so."""
     if (child := os.fork()) == 0:
         os._exit(0)
@@ -90,7 +90,7 @@ def main() -> int:
     except Exception as error:
         line.send(answering.failure(error).reason.encode())
         return 1
-    if (reason := one_thread()) is not None:
+    if (reason := why_not_single_threaded()) is not None:
         line.send(reason.encode())
         return 1
     gc.collect()

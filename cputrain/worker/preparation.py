@@ -17,6 +17,7 @@ from cputrain.knobs import inforce
 from cputrain.machine import state as machine_state
 from cputrain.model.counts import counts
 from cputrain.record.answers import Phase, Ready
+from cputrain.record.evidence import Evidence
 from cputrain.record.part import Part, readings, typed
 from cputrain.record.process import State
 from cputrain.record.proof import Check
@@ -44,7 +45,10 @@ class Preparation:
         phases: seconds of each part of its life so far.
         first_loss: of the first batch before any step; None where the first step tells it.
         warm_step_s: the fastest step of the warm-up; None where a first step is timed.
+        evidence: what a step executed, when `in_force` looked last.
     """
+
+    evidence: Evidence
 
     def __init__(self, request: JobRequest, descriptor: int) -> None:
         self.request = request

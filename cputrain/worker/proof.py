@@ -46,7 +46,7 @@ def trained(
         moved = gates.moved({n: before[n] for n in names}, after, excused)
         gates.loss_fell(first_loss, last_loss)
     seen = Trained(
-        steps_asked=steps,
+        steps_taken=steps,
         steps_done=engine.steps_done,
         parameters=len(before),
         parameters_moved=moved,

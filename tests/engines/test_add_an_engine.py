@@ -156,7 +156,7 @@ def engines_compared(text):
 
     "native" is also a set of instructions: it counts where an engine is spoken of.
     """
-    found = []
+    comparisons = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
             values = [node.left, *node.comparators]
@@ -173,8 +173,8 @@ def engines_compared(text):
         else:
             counts = bool(names - {"native"}) or (bool(names) and "engine" in source)
         if counts:
-            found.append(source)
-    return found
+            comparisons.append(source)
+    return comparisons
 
 
 LIBRARIES_NOT_ENGINES = {Path("cputrain/knobs/instructions.py")}
@@ -182,12 +182,14 @@ LIBRARIES_NOT_ENGINES = {Path("cputrain/knobs/instructions.py")}
 
 
 def test_no_file_outside_engines_compares_an_engine_s_name():
-    found = {}
+    comparisons = {}
     for path in sorted((PROJECT / "cputrain").rglob("*.py")):
         file = path.relative_to(PROJECT)
         if file.parts[1] != "engines" and file not in LIBRARIES_NOT_ENGINES:
-            found |= {str(file): lines} if (lines := engines_compared(path.read_text())) else {}
-    assert found == {}
+            comparisons |= (
+                {str(file): lines} if (lines := engines_compared(path.read_text())) else {}
+            )
+    assert comparisons == {}
 
 
 @pytest.mark.parametrize(

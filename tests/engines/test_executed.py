@@ -4,31 +4,43 @@ import pytest
 from settled import settled
 
 from cputrain.engines import executed
+from cputrain.engines.numpy_.schema import NumpyEvidence
+from cputrain.engines.torch_.executed import FLASH, LSTM, MASK
+from cputrain.engines.torch_.schema import CacheUse, TorchEvidence
 from cputrain.knobs.inforce import NotInForce, require
+from cputrain.record.part import typed
 
-FLASH = {
-    "aten::_scaled_dot_product_flash_attention_for_cpu": 4,
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": 4,
-}
-HONEST = {"ops": FLASH, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
+FUSED = {FLASH: 4}
+HONEST = {"ops": FUSED, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
+
+
+def torch_evidence(values):
+    return typed(TorchEvidence, values)
+
+
+def cache_use(fxgraph_misses):
+    unused = dict.fromkeys(CacheUse.__struct_fields__, 0)
+    return unused | {"fxgraph_misses": fxgraph_misses}
 
 
 def test_what_was_asked_and_executed_passes():
-    require(executed.checks(settled(), HONEST))
-    assert executed.checks(settled(engine="numpy", attention_backend="manual"), {}) == []
+    require(executed.checks(settled(), torch_evidence(HONEST)))
+    assert (
+        executed.checks(settled(engine="numpy", attention_backend="manual"), NumpyEvidence()) == []
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "evidence", "named"),
     [
-        ({}, {"ops": {"aten::_softmax": 4}}, "attention kernels: asked for >= 4, found 0"),
+        ({}, {"ops": {MASK: 0}}, "attention kernels: asked for >= 4, found 0"),
         ({"n_layer": 5}, {}, "attention kernels: asked for >= 5, found 4"),
         ({"attention_backend": "manual"}, {}, "attention kernels: asked for 0, found 4"),
         ({"optimizer_kernel": "foreach"}, {}, "optimizer kernel"),
-        ({}, {"ops": FLASH | {"aten::bernoulli_": 1}}, "dropout masks: asked for 0, found 1"),
+        ({}, {"ops": FUSED | {MASK: 1}}, "dropout masks: asked for 0, found 1"),
         (
             {"dropout": 0.1, "attention_backend": "manual"},
-            {"ops": {"aten::bernoulli_": 12}},
+            {"ops": {MASK: 12}},
             "dropout masks: asked for >= 13, found 12",
         ),
         ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
@@ -39,7 +51,7 @@ def test_what_was_asked_and_executed_passes():
 )
 def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
     with pytest.raises(NotInForce, match=named):
-        require(executed.checks(settled(**changes), HONEST | evidence))
+        require(executed.checks(settled(**changes), torch_evidence(HONEST | evidence)))
 
 
 COMPILED = HONEST | {
@@ -48,9 +60,10 @@ COMPILED = HONEST | {
     "recompiles": 0,
     "backend_called": True,
     "inductor_kernels": 7,
+    "inductor_loops": 5,
     "fused": True,
     "cache_hits": 0,
-    "cache": {"fxgraph_misses": 0},
+    "cache": cache_use(0),
 }
 
 
@@ -62,12 +75,12 @@ COMPILED = HONEST | {
         ({}, {"recompiles": 1}, "recompiles"),
         ({}, {"backend_called": False}, "backend called"),
         ({}, {"inductor_kernels": 0}, "inductor kernels"),
-        ({}, {"cache_hits": 1, "cache": {"fxgraph_misses": 1}}, "from the cache"),
+        ({}, {"cache_hits": 1, "cache": cache_use(1)}, "from the cache"),
         ({"jit_state": "cold"}, {"cache_hits": 1}, "from the cache"),
         ({"jit_state": "warm"}, {}, "from the cache"),
         (
             {"jit_state": "warm"},
-            {"cache_hits": 2, "cache": {"fxgraph_misses": 1}},
+            {"cache_hits": 2, "cache": cache_use(1)},
             "compiled anew",
         ),
         ({"fusion": False}, {}, "fused operations"),
@@ -75,24 +88,25 @@ COMPILED = HONEST | {
     ],
 )
 def test_a_compiler_that_did_something_else_is_named(changes, evidence, named):
-    asked = settled(compile="inductor")
-    require(executed.checks(asked, COMPILED))
+    experiment = settled(compile="inductor")
+    require(executed.checks(experiment, torch_evidence(COMPILED)))
     with pytest.raises(NotInForce, match=named):
-        require(executed.checks(asked.but(**changes), COMPILED | evidence))
+        require(executed.checks(experiment.but(**changes), torch_evidence(COMPILED | evidence)))
 
 
 def test_a_steady_worker_may_find_all_its_code_compiled():
     """By another worker of the session, which showed the fusions."""
-    found = {"cache_hits": 2, "cache": {"fxgraph_misses": 0}, "fused": None}
-    require(executed.checks(settled(compile="inductor"), COMPILED | found))
+    warm = {"cache_hits": 2, "cache": cache_use(0), "fused": None}
+    require(executed.checks(settled(compile="inductor"), torch_evidence(COMPILED | warm)))
 
 
 def test_models_without_attention_need_no_attention_kernel():
-    require(executed.checks(settled(architecture="ssm"), HONEST | {"ops": {}}))
+    require(executed.checks(settled(architecture="ssm"), torch_evidence(HONEST | {"ops": {}})))
 
 
 def test_an_lstm_needs_its_fused_kernel():
     lstm = settled(architecture="lstm")
-    require(executed.checks(lstm, HONEST | {"ops": {"aten::mkldnn_rnn_layer": 4}}))
+    fused = torch_evidence(HONEST | {"ops": {LSTM: 4}})
+    require(executed.checks(lstm, fused))
     with pytest.raises(NotInForce, match="LSTM"):
-        require(executed.checks(lstm, HONEST))
+        require(executed.checks(lstm, torch_evidence(HONEST)))

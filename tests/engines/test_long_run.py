@@ -111,7 +111,7 @@ def test_clipping_does_not_hide_the_kernel_of_the_optimizer(batches):
     experiment = experiment_of("torch", optimizer="lion", optimizer_kernel="default")
     engine, hand = built(experiment)
     losses(engine, hand, batches[:1], RATES[:1])
-    assert engine.evidence(batches[0])["optimizer_kernel"] == "default"
+    assert engine.evidence(batches[0]).optimizer_kernel == "default"
 
 
 @pytest.mark.parametrize("name", ENGINES)

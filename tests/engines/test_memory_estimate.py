@@ -34,7 +34,7 @@ if len(sys.argv) > 1:
     peak(Experiment.from_json(json.loads(sys.argv[1])))
     sys.exit()
 parent.load("torch")
-assert parent.one_thread() is None
+assert parent.why_not_single_threaded() is None
 pages = resident.file_pages()
 for line in sys.stdin:
     if (child := os.fork()) == 0:

@@ -60,9 +60,9 @@ def test_gradients_and_losses_agree(shape, attention, batch_of):
     mine, reference = pair(experiment, attention)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(10)]
-    found = mine.gradients(batches[0])
-    assert found.keys() == weight_shapes(experiment).keys()
-    gradients_agree(found, reference.gradients(batches[0]))
+    gradients = mine.gradients(batches[0])
+    assert gradients.keys() == weight_shapes(experiment).keys()
+    gradients_agree(gradients, reference.gradients(batches[0]))
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
     assert mine.steps_done == reference.steps_done == 10
@@ -88,8 +88,8 @@ def test_accumulated_steps_agree(many, batch_of):
     mine, reference = pair(experiment, "sdpa")
     for step in range(3):
         batches = [batch_of(experiment, seed=step * many + i, ignored=i) for i in range(many)]
-        found, expected = mine.train_step(*batches), reference.train_step(*batches)
-        assert found == pytest.approx(expected, rel=1e-3)
+        loss, reference_loss = mine.train_step(*batches), reference.train_step(*batches)
+        assert loss == pytest.approx(reference_loss, rel=1e-3)
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
     assert mine.steps_done == reference.steps_done == 3
 
@@ -100,8 +100,8 @@ def test_weights_agree_after_steps(small, batch_of):
         mine.train_step(batch_of(small, seed=i))
         reference.train_step(batch_of(small, seed=i))
     expected, width = reference.weights(), small.model.n_embd
-    for name, found in mine.weights().items():
-        difference = np.abs(found - expected[name])
+    for name, weight in mine.weights().items():
+        difference = np.abs(weight - expected[name])
         if name.endswith("qkv.bias"):
             # The gradient of k's bias is 0 but for rounding, and AdamW makes steps of that.
             difference[width : 2 * width] = 0
@@ -136,10 +136,10 @@ def test_adamw_is_torchs_fused(weight_decay):
 def test_the_evidence_tells_which_kernels_ran(small, batch_of):
     weights = initial.initial_weights(small)
     for backend, other in (("sdpa", "manual"), ("manual", "sdpa")):
-        asked = small.but(attention_backend=backend)
-        evidence = engines.build(asked, weights).evidence(batch_of(small))
-        require(executed.checks(asked, evidence))
+        experiment = small.but(attention_backend=backend)
+        evidence = engines.build(experiment, weights).evidence(batch_of(small))
+        require(executed.checks(experiment, evidence))
         with pytest.raises(NotInForce, match="fused attention kernels"):
             require(executed.checks(small.but(attention_backend=other), evidence))
-        assert evidence["optimizer_kernel"] == "fused"
-        assert "graphs" not in evidence
+        assert evidence.optimizer_kernel == "fused"
+        assert evidence.graphs is None

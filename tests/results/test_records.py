@@ -14,6 +14,7 @@ from cputrain.results.records import Problem, machines, read, read_file
 pytestmark = pytest.mark.tools
 
 USUAL = Experiment()
+EVIDENCE = {"optimizer_kernel": "fused", "checkpointed": False, "precision": []}
 
 
 def names(root, mode="full"):
@@ -124,6 +125,11 @@ def deep(levels):
         (put("experiment", None), "$.workers[0].experiment"),
         (put("readings", deep(900)), "$.workers[0].readings"),
         (put("turn", {"round": 1}), "$.workers[0].turn"),
+        (put("evidence", ["graphs"]), "$.workers[0].evidence"),
+        (put("evidence", EVIDENCE | {"graphs": "1"}), "worker 0: evidence: Expected `int"),
+        (put("evidence", EVIDENCE | {"graphs": "1"}), "$.graphs"),
+        (put("evidence", EVIDENCE | {"more": 1}), "evidence: Object contains unknown field `more`"),
+        (put("evidence", {}), "evidence: Object missing required field `optimizer_kernel`"),
     ],
 )
 def test_one_bad_field_is_one_line_that_names_the_file_and_the_field(project, change, said):
@@ -133,6 +139,13 @@ def test_one_bad_field_is_one_line_that_names_the_file_and_the_field(project, ch
     assert isinstance(problem, Problem)
     assert str(path) in str(problem) and said in problem.reason
     assert "\n" not in str(problem)
+
+
+@pytest.mark.parametrize("schema", [2, 3, 4, 5])
+def test_evidence_is_read_of_every_schema(project, schema):
+    path = project.record("SeqLen", 128, [worker(USUAL, [[1.0]], evidence=EVIDENCE)])
+    changed(path, lambda content: content.update(schema=schema))
+    assert read_file(path, "here").workers[0].evidence == EVIDENCE
 
 
 def test_what_is_nested_too_deeply_is_a_problem(project):

@@ -37,7 +37,7 @@ def test_a_worker_is_unproven_until_its_training_gates_have_passed(leased):
     cell.settle()
     whole = record_of(cell)
     assert whole.ok and len(whole.samples) == 2 and whole.id == half.id
-    assert whole.trained.steps_done == whole.trained.steps_asked == whole.steps_done
+    assert whole.trained.steps_done == whole.trained.steps_taken == whole.steps_done
     assert whole == cell.record
 
 

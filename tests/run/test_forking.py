@@ -118,7 +118,7 @@ def product():
 if sys.argv[1] == "forked":
     from cputrain.worker import parent
     parent.load("torch")
-    assert parent.one_thread() is None
+    assert parent.why_not_single_threaded() is None
     if (child := os.fork()) == 0:
         product()
         os._exit(0)

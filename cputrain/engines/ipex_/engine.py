@@ -11,11 +11,14 @@ os.environ["TORCH_WARM_POOL"] = "0"
 
 import intel_extension_for_pytorch as ipex
 import torch
+from msgspec import structs
 
 from cputrain.engines import EngineError, check_weights
 from cputrain.engines.ipex_ import packing, proof
+from cputrain.engines.ipex_.schema import IpexEvidence, IpexState
 from cputrain.engines.torch_ import precision
 from cputrain.engines.torch_.engine import TorchEngine
+from cputrain.engines.torch_.schema import PrecisionCheck
 from cputrain.experiment import Experiment
 from cputrain.model.shapes import weight_shapes
 
@@ -80,12 +83,12 @@ class IpexEngine(TorchEngine):
         levels = {"ipex": own["isa"], "ipex_onednn": own["onednn_isa"]}
         return readings | {"ipex": own, "instruction_sets": readings["instruction_sets"] | levels}
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
-        """As torch's, and "ipex": its packed layers and its readings."""
-        evidence = super().evidence(batch)
-        return evidence | {"ipex": {"packed": len(self._packed), **packing.readings()}}
+    def evidence(self, batch: Batch) -> IpexEvidence:
+        """What a step executed, as torch shows it, and IPEX of itself."""
+        ipex = IpexState(packed=len(self._packed), **packing.readings())
+        return IpexEvidence(**structs.asdict(super().evidence(batch)), ipex=ipex)
 
-    def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:
+    def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         return proof.look(self._model, self._experiment, passes, self.weights(), *inputs)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from cputrain.engines.ipex_.schema import IpexEvidence
 from cputrain.engines.multiplied import linear_layers
 from cputrain.engines.torch_ import executed
 from cputrain.experiment import Experiment
@@ -15,12 +14,12 @@ PLAIN = "aten::addmm"
 """torch's own layer with a bias: the blocks' have one, the head has none."""
 
 
-def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def checks(experiment: Experiment, evidence: IpexEvidence) -> list[Check]:
     """torch's checks, and which library executed the blocks' linear layers.
 
     In bf16 IPEX packs them for oneDNN, whatever auto_kernel_selection says.
     """
-    ipex, ops = evidence["ipex"], evidence["ops"]
+    ipex, ops = evidence.ipex, evidence.ops
     auto = experiment.runtime.auto_kernel_selection
     by_onednn = auto or experiment.training.precision == "bf16"
     layers = len(linear_layers(experiment))
@@ -33,11 +32,11 @@ def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
     own = sorted(name for name in ops if name.startswith("torch_ipex::") and "step" in name)
     return [
         *executed.checks(experiment, evidence),
-        same("auto_kernel_selection in IPEX", auto, ipex["auto_kernel_selection"]),
-        same("linear layers packed for oneDNN", layers if by_onednn else 0, ipex["packed"]),
+        same("auto_kernel_selection in IPEX", auto, ipex.auto_kernel_selection),
+        same("linear layers packed for oneDNN", layers if by_onednn else 0, ipex.packed),
         same("forward passes of packed layers", forward, ran),
         same("backward passes of packed layers", backward, ops.get(BACKWARD, 0)),
         Check("linear layers of torch's own", plain if by_onednn else f">= {plain}", left, enough),
-        same("rounding of fp32 products in IPEX", "FP32", ipex["fp32_math_mode"]),
+        same("rounding of fp32 products in IPEX", "FP32", ipex.fp32_math_mode),
         same("optimizer kernels of IPEX's own", [], own),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 
 from cputrain.engines.torch_ import forward_difference, in_precision
 from cputrain.engines.torch_.assemble import assemble
+from cputrain.engines.torch_.schema import PrecisionCheck
 from cputrain.experiment import Experiment
 
 
@@ -20,7 +20,7 @@ def look(
     profile: torch.profiler.profile,
     weights: Mapping[str, np.ndarray],
     *inputs: Tensor,
-) -> list[tuple[str, Any, Any, bool]]:
+) -> list[PrecisionCheck]:
     """As `in_precision.look`. In bf16 the model is held against plain torch's in fp32.
 
     Args:
@@ -30,7 +30,7 @@ def look(
         weights: the model's present ones, unpacked.
         inputs: arguments of `LanguageModel.hidden`.
     """
-    results = in_precision.checks(experiment, in_precision.evidence(model, profile))
+    results = in_precision.checks(experiment, in_precision.counted(model, profile))
     if experiment.training.precision != "bf16":
         return results
     exact = assemble(plain(experiment), weights)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cputrain.engines.ipex_ import executed
+from cputrain.engines.ipex_.schema import IpexEvidence
 from cputrain.engines.specs import Spec
 from cputrain.engines.torch_.knobs.instructions import TorchInstructions
 from cputrain.engines.torch_.knobs.omp_runtime import TorchOmpRuntime
@@ -20,10 +21,11 @@ BF16 = (("avx512bw", "avx512dq", "avx512vl"), ("avx_ne_convert",))
 """What its oneDNN multiplies bf16 with: all of one of these (frontend.py of IPEX 2.8)."""
 
 
-class IpexSpec(Spec):
+class IpexSpec(Spec[IpexEvidence]):
     """torch 2.8 with Intel's extension."""
 
     name = "ipex"
+    evidence_type = IpexEvidence
     only = {
         "architecture": ("gpt",),
         "n_kv_head": (None,),  # torch 2.8's fused kernel does not share heads
@@ -62,7 +64,7 @@ class IpexSpec(Spec):
         """As torch."""
         return TORCH.threads(expected, readings)
 
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: IpexEvidence) -> list[Check]:
         """See `executed`."""
         return executed.checks(experiment, evidence)
 

@@ -15,6 +15,7 @@ from cputrain.engines import EngineError, check_weights
 from cputrain.engines.batch import check
 from cputrain.engines.jax_ import evidence, optimizers
 from cputrain.engines.jax_.layers import Parameters
+from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.engines.jax_.steps import Steps
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
@@ -103,8 +104,8 @@ class JaxEngine:
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """The gradients, as the next step would have them."""
-        found, _, share = self._looked(batch)
-        return {name: x / np.float32(share) for name, x in _copies(found).items()}
+        gradients, _, share = self._looked(batch)
+        return {name: x / np.float32(share) for name, x in _copies(gradients).items()}
 
     def _looked(self, batch: Batch) -> tuple[Parameters, Array, float]:
         """A share of the gradients, the loss, and which share; nothing is trained.
@@ -169,7 +170,7 @@ class JaxEngine:
         """What JAX reports, and the options that its programs are compiled with."""
         return {**evidence.readings(), "compiler_options": self._steps.options}
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
+    def evidence(self, batch: Batch) -> JaxEvidence:
         """What the program executes that a step is, read from XLA's own text of it.
 
         Where micro-batches are timed one by one, that is the program of one of them.

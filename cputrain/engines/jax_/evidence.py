@@ -6,13 +6,14 @@ import math
 import os
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from cputrain.engines.jax_ import programs
 from cputrain.engines.jax_.hlo import Instruction, Module, parse
 from cputrain.engines.jax_.hlo_products import library, products
+from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.machine import threads
 
 NO_WORK = ("parameter", "constant", "bitcast", "tuple", "get-tuple-element")
@@ -38,40 +39,40 @@ def readings() -> dict[str, Any]:
     }
 
 
-def look(compiled: jax.stages.Compiled) -> dict[str, Any]:
-    """What one run of the compiled step executes.
-
-    Returns:
-        ops: instructions that run, by their HLO names; in a loop's body, once.
-        loops: those of which XLA writes the code; "loops_of_several" of them do more than one
-            operation, as do "calls_of_several" of what libraries execute.
-        products: matrix products by library (`hlo_products.Product.library`).
-        numbers: products by the numbers that are multiplied (`hlo_products.Product.numbers`).
-        fused_attention: instructions that come from jax.nn.dot_product_attention; some
-            products lose their paths, so they do not tell how many calls there are.
-        computed_again: products that jax.checkpoint computes again.
-        random: operations of JAX's generator of random numbers.
-        donated: numbers that are written over the step's inputs, and "not_donated" the shapes
-            of results that take new memory, without single numbers.
-        program: its function's name, and how often that was compiled and found in JAX's cache
-            (`programs.counted`).
-        target: the vector instructions that XLA's compiler was allowed; empty where it does
-            not say.
-    """
+def look(compiled: jax.stages.Compiled) -> JaxEvidence:
+    """What one run of the compiled step executes."""
     module = parse(compiled.as_text())
-    multiplied, name = products(module), module.name.removeprefix("jit_")
-    return {
-        "ops": dict(Counter(instruction.opcode for instruction in _running(module))),
-        **_loops(module),
-        "products": dict(Counter(product.library for product in multiplied)),
-        "numbers": dict(Counter(product.numbers for product in multiplied)),
-        "fused_attention": _fused_attention(module),
-        "computed_again": sum(AGAIN in product.op_name for product in multiplied),
-        "random": _random(module),
-        **_donated(module),
-        "program": {"name": name, **programs.counted(name)},
-        "target": _target(),
-    }
+    multiplied, loops = products(module), _loops(module)
+    donated, fresh = _results(module)
+    return JaxEvidence(
+        ops=dict(Counter(instruction.opcode for instruction in _running(module))),
+        loops=loops.own,
+        loops_of_several=loops.own_of_several,
+        calls_of_several=loops.library_calls_of_several,
+        products_by_library=dict(Counter(product.library for product in multiplied)),
+        products_by_numbers=dict(Counter(product.numbers for product in multiplied)),
+        fused_attention=_fused_attention(module),
+        computed_again=sum(AGAIN in product.op_name for product in multiplied),
+        random=_random(module),
+        donated=donated,
+        not_donated=fresh,
+        program=programs.counted(module.name.removeprefix("jit_")),
+        target=_target(),
+    )
+
+
+class Loops(NamedTuple):
+    """Instructions that run as loops.
+
+    Attributes:
+        own: those of which XLA writes the code.
+        own_of_several: of these, those that do more than one operation.
+        library_calls_of_several: calls of libraries that do more than one.
+    """
+
+    own: int
+    own_of_several: int
+    library_calls_of_several: int
 
 
 def _running(module: Module) -> list[Instruction]:
@@ -83,19 +84,19 @@ def _running(module: Module) -> list[Instruction]:
     ]
 
 
-def _loops(module: Module) -> dict[str, int]:
-    counts = {"loops": 0, "loops_of_several": 0, "calls_of_several": 0}
+def _loops(module: Module) -> Loops:
+    own = own_of_several = library_calls_of_several = 0
     for instruction in _running(module):
         if instruction.opcode != "fusion":
             continue
         inside = module.computations[instruction.called[0]].instructions.values()
         several = sum(inner.opcode not in NO_WORK for inner in inside) > 1
         if library(instruction) == "xla":
-            counts["loops"] += 1
-            counts["loops_of_several"] += several
+            own += 1
+            own_of_several += several
         else:
-            counts["calls_of_several"] += several
-    return counts
+            library_calls_of_several += several
+    return Loops(own, own_of_several, library_calls_of_several)
 
 
 def _working(module: Module) -> list[Instruction]:
@@ -122,16 +123,16 @@ def _random(module: Module) -> int:
     )
 
 
-def _donated(module: Module) -> dict[str, Any]:
+def _results(module: Module) -> tuple[int, list[str]]:
+    """Numbers written over the inputs; shapes of results in new memory, without single numbers."""
     sizes = [(numbers, shape, math.prod(shape)) for numbers, shape in module.outputs()]
-    return {
-        "donated": sum(sizes[place][2] for place in module.aliases),
-        "not_donated": [
-            f"{numbers}{list(shape)}"
-            for place, (numbers, shape, size) in enumerate(sizes)
-            if place not in module.aliases and size > 1
-        ],
-    }
+    donated = sum(sizes[place][2] for place in module.aliases)
+    fresh = [
+        f"{numbers}{list(shape)}"
+        for place, (numbers, shape, size) in enumerate(sizes)
+        if place not in module.aliases and size > 1
+    ]
+    return donated, fresh
 
 
 def _target() -> list[str]:

@@ -9,6 +9,8 @@ from collections import Counter
 
 import jax.monitoring
 
+from cputrain.engines.jax_.schema import Program
+
 COMPILED = "/jax/core/compile/backend_compile_duration"
 OUTCOMES = {
     "/jax/compilation_cache/cache_hits": "hits",
@@ -19,13 +21,12 @@ _by_program: dict[str, Counter[str]] = {}
 _last: list[str] = []
 
 
-def counted(name: str) -> dict[str, int]:
-    """Of the function `name`, jitted: "hits" and "misses" of the cache, "compiled" in all.
-
-    A hit is in "compiled" too. All are 0 for a program that was never compiled.
-    """
+def counted(name: str) -> Program:
+    """The function `name`, jitted; all counts are 0 where it was never compiled."""
     counts = _by_program.get(f"jit({name})", Counter())
-    return {key: counts[key] for key in ("compiled", "hits", "misses")}
+    return Program(
+        name=name, compiled=counts["compiled"], hits=counts["hits"], misses=counts["misses"]
+    )
 
 
 def _event(event: str, **_: str | int) -> None:

@@ -8,6 +8,7 @@ from cputrain.engines.jax_ import executed
 from cputrain.engines.jax_.knobs.cache import JaxCache
 from cputrain.engines.jax_.knobs.threads import JaxThreads
 from cputrain.engines.jax_.knobs.xla import Xla
+from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.engines.specs import Spec
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
@@ -18,10 +19,11 @@ from cputrain.knobs.omp_runtime import OmpRuntime
 from cputrain.machine import threads
 
 
-class JaxSpec(Spec):
+class JaxSpec(Spec[JaxEvidence]):
     """JAX on XLA's CPU backend."""
 
     name = "jax"
+    evidence_type = JaxEvidence
     packages = ("jax", "optax")
     defaults = {**Spec.defaults, "compile": "xla"}
     only = {
@@ -67,7 +69,7 @@ class JaxSpec(Spec):
         """XLA's."""
         return threads.named(threads.XLA_POOL)
 
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
         """See `executed`."""
         return executed.checks(experiment, evidence)
 

@@ -20,6 +20,7 @@ from cputrain.engines.batch import check
 from cputrain.engines.native_ import about, library_build
 from cputrain.engines.native_.binding import LONG, AdamW, Functions, Sizes
 from cputrain.engines.native_.products import Given
+from cputrain.engines.native_.schema import NativeEvidence
 from cputrain.engines.pass_clock import BACKWARD, FORWARD, OPTIMIZER
 from cputrain.engines.rates import rate_at
 from cputrain.experiment import Experiment
@@ -178,8 +179,8 @@ class NativeEngine(Accumulating):
         """The built library, its OpenMP, the library that multiplies where one was chosen."""
         return about.readings(self.library, self._given)
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
-        """products_by_library: those of one forward and backward pass; library_calls."""
+    def evidence(self, batch: Batch) -> NativeEvidence:
+        """What one forward and backward pass executed."""
         before = self._products()
         self.gradients(batch)
         own, by_library, calls = (
@@ -189,7 +190,7 @@ class NativeEngine(Accumulating):
         if self._given:
             counted[self._given.name] = by_library
         products = {name: count for name, count in counted.items() if count}
-        return {"ops": {}, "products_by_library": products, "library_calls": calls}
+        return NativeEvidence(products_by_library=products, library_calls=calls)
 
     def _products(self) -> list[int]:
         counts = (LONG * 3)()

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cputrain.engines.multiplied import of_all, of_layers_by_hand
+from cputrain.engines.native_.schema import NativeEvidence
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
 from cputrain.model.native import KEYS, blocks
 
 
-def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def checks(experiment: Experiment, evidence: NativeEvidence) -> list[Check]:
     """The products by library, and the calls of the library that multiplies.
 
     Each product is one call at least, and more where the threads share it out; there is none
     where the engine's own code multiplies.
     """
-    name, calls = "calls of another library", evidence.get("library_calls")
+    name, calls = "calls of another library", evidence.library_calls
+    counted = evidence.products_by_library
     backend, least = experiment.runtime.matmul_backend, products(experiment)
     if backend == "default":
-        return [of_all("own", least, evidence), same(name, 0, calls)]
-    enough = isinstance(calls, int) and calls >= least
-    return [of_all(backend, least, evidence), Check(name, f">= {least}", calls, enough)]
+        return [of_all("own", least, counted), same(name, 0, calls)]
+    return [of_all(backend, least, counted), Check(name, f">= {least}", calls, calls >= least)]
 
 
 def products(experiment: Experiment) -> int:

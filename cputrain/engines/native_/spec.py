@@ -11,6 +11,7 @@ from cputrain.engines.native_.knobs.instructions import NativeInstructions
 from cputrain.engines.native_.knobs.matmul import NativeMatmul
 from cputrain.engines.native_.knobs.omp_runtime import NativeOmpRuntime
 from cputrain.engines.native_.knobs.omp_schedule import OmpSchedule
+from cputrain.engines.native_.schema import NativeEvidence
 from cputrain.engines.specs import BY_HAND, Spec
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
@@ -22,10 +23,11 @@ FLOAT = 4
 """Bytes of a float32."""
 
 
-class NativeSpec(Spec):
+class NativeSpec(Spec[NativeEvidence]):
     """Our own C with OpenMP, its backward pass by hand."""
 
     name = "native"
+    evidence_type = NativeEvidence
     defaults = {**Spec.defaults, "attention_backend": "manual"}
     only = {
         **BY_HAND,
@@ -83,7 +85,7 @@ class NativeSpec(Spec):
             same("threads of a parallel region", expected, readings.get("openmp_team")),
         ]
 
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: NativeEvidence) -> list[Check]:
         """See `executed`."""
         return executed.checks(experiment, evidence)
 

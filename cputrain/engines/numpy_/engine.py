@@ -12,6 +12,7 @@ from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.numpy_ import products
 from cputrain.engines.numpy_.adamw import AdamW
 from cputrain.engines.numpy_.gpt import NumpyGpt
+from cputrain.engines.numpy_.schema import NumpyEvidence
 from cputrain.engines.pass_clock import BACKWARD, FORWARD, OPTIMIZER
 from cputrain.experiment import Experiment
 
@@ -121,13 +122,13 @@ class NumpyEngine(Accumulating):
             "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         }
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
-        """products_by_library: those of one forward and backward pass, where one was chosen."""
+    def evidence(self, batch: Batch) -> NumpyEvidence:
+        """What one forward and backward pass executed."""
         if not isinstance(self._multiply, products.Products):
-            return {"ops": {}}  # what runs is what this file says
+            return NumpyEvidence()  # what runs is what this file says
         with self._multiply.library.watched() as counted:
             self._forward_backward(batch)
-        return {"ops": {}, "products_by_library": counted}
+        return NumpyEvidence(products_by_library=counted)
 
 
 def build(experiment: Experiment, weights: Weights) -> NumpyEngine:

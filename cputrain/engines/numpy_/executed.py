@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cputrain.engines.multiplied import of_all, of_layers_by_hand
+from cputrain.engines.numpy_.schema import NumpyEvidence
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check
 
 
-def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def checks(experiment: Experiment, evidence: NumpyEvidence) -> list[Check]:
     """Its products by library, where one was chosen: NumPy's own are not counted."""
     backend = experiment.runtime.matmul_backend
-    return [] if backend == "default" else [of_all(backend, products(experiment), evidence)]
+    if backend == "default":
+        return []
+    return [of_all(backend, products(experiment), evidence.products_by_library)]
 
 
 def products(experiment: Experiment) -> int:

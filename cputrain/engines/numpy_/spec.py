@@ -6,6 +6,7 @@ from typing import Any
 
 from cputrain.engines.numpy_ import executed
 from cputrain.engines.numpy_.knobs.instructions import NumpyInstructions
+from cputrain.engines.numpy_.schema import NumpyEvidence
 from cputrain.engines.specs import BY_HAND, Spec
 from cputrain.experiment import Experiment
 from cputrain.knobs.general import together_with
@@ -18,10 +19,11 @@ FLOAT = 4
 """Bytes of a float32."""
 
 
-class NumpySpec(Spec):
+class NumpySpec(Spec[NumpyEvidence]):
     """NumPy, its backward pass by hand."""
 
     name = "numpy"
+    evidence_type = NumpyEvidence
     packages = ("numpy",)
     defaults = {**Spec.defaults, "attention_backend": "manual"}
     only = BY_HAND
@@ -46,7 +48,7 @@ class NumpySpec(Spec):
             counts = [blas["threads"]]
         return [Check("BLAS threads", expected, counts, bool(counts) and set(counts) == {expected})]
 
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: NumpyEvidence) -> list[Check]:
         """See `executed`."""
         return executed.checks(experiment, evidence)
 

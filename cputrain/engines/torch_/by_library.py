@@ -35,8 +35,10 @@ def watched() -> Iterator[dict[str, int]]:
     counted |= {name: n for name, n in verbose.by_library(lines).items() if n}
 
 
-def look(model: nn.Module, experiment: Experiment, step: Callable[[], Any]) -> dict[str, Any]:
-    """products_by_library: of a step; layer_products_by_library: of each layer by itself.
+def look(
+    model: nn.Module, experiment: Experiment, step: Callable[[], Any]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Products by library: of a step, and of each linear layer by itself.
 
     Together they tell the layers' products from those of attention and the head. A layer by
     itself has the rows of a micro-batch, and a backward pass too: see `layer_products`.
@@ -56,4 +58,4 @@ def look(model: nn.Module, experiment: Experiment, step: Callable[[], Any]) -> d
             y = type(layer).forward(layer, x)
             wanted = [x, *([layer.weight] if layer.weight.requires_grad else [])]
             torch.autograd.grad(y, wanted, torch.ones_like(y))
-    return {"products_by_library": in_step, "layer_products_by_library": alone}
+    return in_step, alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 import torch._functorch.config
@@ -15,6 +15,7 @@ from torch._dynamo.utils import counters, get_compilation_metrics
 from torch._inductor import metrics as inductor_metrics
 
 from cputrain.engines import EngineError
+from cputrain.engines.torch_.schema import CacheUse
 from cputrain.experiment.runtime import Runtime
 
 NO_FUSION: dict[str, Any] = {
@@ -41,6 +42,20 @@ CACHE = {
     "autograd_bypasses": ("aot_autograd", "autograd_cache_bypass"),
 }
 """Dynamo's counters of the caches of compiled code; a bypass is a graph that cannot be kept."""
+
+
+class Compiled(TypedDict, total=False):
+    """What a compiler did, by the attributes of `TorchEvidence`; some are inductor's alone."""
+
+    graphs: int
+    graph_breaks: int
+    recompiles: int
+    backend_called: bool
+    inductor_kernels: int
+    inductor_loops: int
+    fused: bool | None
+    cache_hits: int
+    cache: CacheUse
 
 
 class Compilation:
@@ -82,41 +97,37 @@ class Compilation:
             options=options or None,
         )
 
-    def evidence(self, ops: dict[str, int]) -> dict[str, Any]:
-        """What was compiled, and whether it ran in the profiled step; counts are since the start.
+    def evidence(self, ops: dict[str, int]) -> Compiled:
+        """What was compiled since the start, and whether it ran in the profiled step.
 
-        graphs: first compilations of a piece of code; recompiles: all later ones.
-        backend_called: a graph of this backend ran both ways, forward and backward.
-        inductor_kernels: 0 unless that was inductor's own generated code.
-        inductor_loops: outermost loops in that code.
-        fused: whether inductor put operations together; None where all code came from a
-        cache, so that nothing was decided here.
-        cache_hits: graphs whose code came from a cache; cache: how each cache was used.
+        Args:
+            ops: of the step, see `evidence.operators`.
         """
         since = {name: now - self._before[name] for name, now in _totals().items()}
         # The backward pass is an operator, and the node of the autograd graph around it.
         entered = ("CompiledFunction", "CompiledFunctionBackward") if self._trains else (REGION,)
         ran = all(name in ops for name in entered)
-        evidence = {
-            "graphs": since["captured"] - since["recompiles"],
-            "graph_breaks": since["graph_breaks"],
-            "recompiles": since["recompiles"],
-        }
         if self._inductor:
             ran = ran and ops.get("CompiledFxGraph", 0) >= len(entered)
             ran = ran and not any(name in ops for name in EAGER_ONLY)
-        evidence["backend_called"] = ran and since["differentiated"] == since["captured"]
+        of_any_backend = Compiled(
+            graphs=since["captured"] - since["recompiles"],
+            graph_breaks=since["graph_breaks"],
+            recompiles=since["recompiles"],
+            backend_called=ran and since["differentiated"] == since["captured"],
+        )
         if not self._inductor:
-            return evidence
+            return of_any_backend
         code = _modules()[self._modules_before :] if ran else []
         fusions = self._fusions
-        return evidence | {
-            "inductor_kernels": since["kernels"] if ran else 0,
-            "inductor_loops": sum(outer_loops(path.read_text()) for path in code),
-            "fused": fusions.units < fusions.operations if fusions.operations else None,
-            "cache_hits": since["fxgraph_hits"] + since["autograd_hits"],
-            "cache": {name: since[name] for name in CACHE},
-        }
+        return Compiled(
+            **of_any_backend,
+            inductor_kernels=since["kernels"] if ran else 0,
+            inductor_loops=sum(outer_loops(path.read_text()) for path in code),
+            fused=fusions.units < fusions.operations if fusions.operations else None,
+            cache_hits=since["fxgraph_hits"] + since["autograd_hits"],
+            cache=CacheUse(**{name: since[name] for name in CACHE}),
+        )
 
 
 def _totals() -> dict[str, int]:

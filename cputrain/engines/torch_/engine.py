@@ -15,6 +15,7 @@ from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.pass_clock import OPTIMIZER
 from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
 from cputrain.engines.torch_.assemble import assemble
+from cputrain.engines.torch_.compile import Compiled
 from cputrain.engines.torch_.evidence import (
     block_runs,
     expert_load,
@@ -25,6 +26,7 @@ from cputrain.engines.torch_.evidence import (
     profiled,
 )
 from cputrain.engines.torch_.passes import Passes
+from cputrain.engines.torch_.schema import PrecisionCheck, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
@@ -142,14 +144,8 @@ class TorchEngine(Accumulating):
         """Threads, instruction set and libraries as torch reports them."""
         return readings.readings()
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
-        """What one forward and backward pass and the optimizer's step on one tensor executed.
-
-        ops: how often each operator of interest ran. optimizer_kernel: the one that ran; None
-        without an optimizer. checkpointed: the blocks were computed again. precision: rows of
-        name, asked, found, right. moe_load: share of each expert, by block, if there are any. See
-        `by_library.look` where a library is asked for, and `Compilation.evidence` for the rest.
-        """
+    def evidence(self, batch: Batch) -> TorchEvidence:
+        """What one forward and backward pass and the optimizer's step on one tensor executed."""
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
         with self._unchanged():
@@ -158,28 +154,31 @@ class TorchEngine(Accumulating):
             self._forget_gradients()
             with profiled() as update:
                 if self.optimizer is not None:
-                    optimizers.step_one_tensor(self.optimizer)
+                    optimizers.step_single_tensor(self.optimizer)
             arrays = (batch.inputs, batch.relations)
             # One sequence tells as well as a batch how far a pass is from fp32's.
             inputs = [torch.from_numpy(x[:1]) for x in arrays if x is not None]
             load = expert_load(module.h)  # of the pass that trains: the proof's has no noise
             proof = self._proof(passes, *inputs)
-            multiplied = {}
+            of_step = of_single_layers = None
             if experiment.runtime.matmul_backend != "default":
-                multiplied = by_library.look(module, experiment, lambda: self._passes.step(batch))
+                of_step, of_single_layers = by_library.look(
+                    module, experiment, lambda: self._passes.step(batch)
+                )
         ops = operators(passes)
         again = products_again(passes, experiment.model.vocab_size) if compilation else runs.all()
-        return {
-            "ops": ops | operators(update),
-            "optimizer_kernel": optimizer_kernel(update),
-            "checkpointed": again,
-            "precision": proof,
-            **load,
-            **multiplied,
-            **(compilation.evidence(ops) if compilation else {}),
-        }
+        return TorchEvidence(
+            ops=ops | operators(update),
+            products_by_library=of_step,
+            layer_products_by_library=of_single_layers,
+            optimizer_kernel=optimizer_kernel(update),
+            checkpointed=again,
+            precision=proof,
+            moe_load=load,
+            **(compilation.evidence(ops) if compilation else Compiled()),
+        )
 
-    def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[tuple[str, Any, Any, bool]]:
+    def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         """That the precision is in force; see `in_precision.look`."""
         return in_precision.look(self._model, self._experiment, passes, *inputs)
 

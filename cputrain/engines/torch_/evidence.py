@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
+from cputrain.engines.torch_.schema import OptimizerKernel
+
 INTEREST = (
     "scaled_dot_product",
     "softmax",
@@ -74,7 +76,7 @@ def element_types(step: profile) -> list[tuple[str, list[str]]]:
     return [(event.name(), event.dtypes()) for event in step.profiler.kineto_results.events()]
 
 
-def optimizer_kernel(step: profile) -> str | None:
+def optimizer_kernel(step: profile) -> OptimizerKernel | None:
     """Which of runtime.optimizer_kernel the profiled optimizer's step took; None without one."""
     names = {event.name for event in step.events() or []}
     if not any(name.startswith("Optimizer.step#") for name in names):
@@ -136,14 +138,11 @@ def block_runs(blocks: nn.ModuleList, hidden: bool) -> Iterator[Runs]:
             hook.remove()
 
 
-def expert_load(blocks: nn.ModuleList) -> dict[str, list[list[float]]]:
-    """ "moe_load": share of the tokens that each expert had in the last pass, by block.
-
-    Empty where there are no experts.
-    """
+def expert_load(blocks: nn.ModuleList) -> list[list[float]] | None:
+    """Share of the tokens that each expert had in the last pass, by block; None without experts."""
     loads = [getattr(module, "load", None) for block in blocks for module in block.modules()]
     loads_by_block = [load.tolist() for load in loads if isinstance(load, Tensor)]
-    return {"moe_load": loads_by_block} if loads_by_block else {}
+    return loads_by_block or None
 
 
 def keep_random() -> AbstractContextManager[None]:

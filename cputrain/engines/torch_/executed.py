@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cputrain.engines.multiplied import of_torch
+from cputrain.engines.torch_.schema import TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.knobs.inforce import Check, same
 
 FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 """The forward pass's fused kernel; every layer runs it once at least."""
+LSTM = "mkldnn_rnn_layer"
+"""Part of the names of oneDNN's layer, forward and backward."""
+MASK = "aten::bernoulli_"
+"""Draws a mask of dropout."""
 
 
-def checks(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     """Everything that torch's `Engine.evidence` can show of this experiment."""
     results = [
-        *of_torch(experiment, evidence),
-        *attention(experiment, evidence["ops"]),
-        *dropout(experiment, evidence["ops"]),
+        *of_torch(experiment, evidence.products_by_library, evidence.layer_products_by_library),
+        *attention(experiment, evidence.ops),
+        *dropout(experiment, evidence.ops),
         *compilation(experiment, evidence),
         *compiled_code(experiment, evidence),
-        *(Check(*row) for row in evidence["precision"]),
+        *(check.as_check() for check in evidence.precision),
     ]
     if experiment.training.objective == "forward":
         return results
-    kernel, expected = evidence["optimizer_kernel"], experiment.runtime.optimizer_kernel
+    kernel, expected = evidence.optimizer_kernel, experiment.runtime.optimizer_kernel
     results.append(same("optimizer kernel", expected, kernel))
     again = experiment.training.activation_checkpointing
-    return [*results, same("blocks computed again", again, evidence["checkpointed"])]
+    return [*results, same("blocks computed again", again, evidence.checkpointed)]
 
 
 def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     """The kernel that mixes tokens, by the names in a profile of one step."""
     if experiment.model.architecture == "lstm":
-        layers = sum(n for name, n in ops.items() if "mkldnn_rnn_layer" in name)
+        layers = sum(n for name, n in ops.items() if LSTM in name)
         return [Check("fused LSTM kernel", "> 0", layers, layers > 0)]
     if experiment.model.architecture not in WITH_ATTENTION:
         return []
@@ -52,7 +55,7 @@ def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     """
     if experiment.runtime.compile != "eager":
         return []
-    drawn = ops.get("aten::bernoulli_", 0)
+    drawn = ops.get(MASK, 0)
     # Nothing is dropped in evaluation mode, which a forward pass alone is in.
     if not experiment.model.dropout or experiment.training.objective == "forward":
         return [same("dropout masks", 0, drawn)]
@@ -61,31 +64,33 @@ def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     return [Check("dropout masks", f">= {least}", drawn, drawn >= least)]
 
 
-def compiled_code(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def compiled_code(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     """Whether compiled code came from a cache, as asked, and was fused or not, as asked."""
     if experiment.runtime.compile != "inductor":
         return []
-    hits, where = evidence["cache_hits"], "compiled code from the cache"
-    misses, state = evidence["cache"]["fxgraph_misses"], experiment.runtime.jit_state
+    where, cache, hits = "compiled code from the cache", evidence.cache, evidence.cache_hits
+    if cache is None or hits is None:  # what ran is not inductor's
+        return [Check(where, "some or none", None, False)]
+    misses, state = cache.fxgraph_misses, experiment.runtime.jit_state
     # A steady worker may find what another one of the session has compiled: all of it, or nothing.
     if state == "warm" or (state == "steady" and hits and not misses):
         # Who filled the cache showed the fusions.
         return [Check(where, "> 0", hits, hits > 0), same("graphs compiled anew", 0, misses)]
-    fused = same("fused operations", experiment.runtime.fusion, evidence["fused"])
+    fused = same("fused operations", experiment.runtime.fusion, evidence.fused)
     return [fused, same(where, 0, hits)]
 
 
-def compilation(experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+def compilation(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     """One graph, no break, nothing recompiled, and the asked backend really ran."""
     if experiment.runtime.compile == "eager":
         return []
     checks = [
-        same("compiled graphs", 1, evidence.get("graphs")),
-        same("graph breaks", 0, evidence.get("graph_breaks")),
-        same("recompiles", 0, evidence.get("recompiles")),
-        same("compile backend called", True, evidence.get("backend_called")),
+        same("compiled graphs", 1, evidence.graphs),
+        same("graph breaks", 0, evidence.graph_breaks),
+        same("recompiles", 0, evidence.recompiles),
+        same("compile backend called", True, evidence.backend_called),
     ]
     if experiment.runtime.compile == "inductor":
-        kernels = evidence.get("inductor_kernels")
+        kernels = evidence.inductor_kernels
         checks.append(Check("inductor kernels in the profile", "> 0", kernels, bool(kernels)))
     return checks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from cputrain.engines.torch_ import torchao_
 from cputrain.engines.torch_.linear import QuantizedLinear, layers_of
 from cputrain.engines.torch_.precision import autocast, plain
+from cputrain.engines.torch_.schema import PrecisionCheck
 from cputrain.experiment import Experiment
 
 BOUNDS = {
@@ -68,11 +68,11 @@ def _first_products(model: nn.Module, inputs: tuple[Tensor, ...]) -> list[Tensor
     return taken
 
 
-def check(experiment: Experiment, difference: float) -> tuple[str, Any, Any, bool]:
+def check(experiment: Experiment, difference: float) -> PrecisionCheck:
     """`forward_difference` held against what the precision's rounding gives."""
     least, most = BOUNDS[experiment.training.precision]
     bounds, holds = f"{least:g} to {most:g}", least <= difference <= most
-    return ("difference of the forward pass from fp32", bounds, difference, holds)
+    return PrecisionCheck("difference of the forward pass from fp32", bounds, difference, holds)
 
 
 def is_quantized(layer: nn.Module) -> bool:

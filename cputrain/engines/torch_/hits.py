@@ -29,10 +29,10 @@ def look(
     """
     x = model.hidden(inputs, relations)
     state, weight, bias = model.head_input(x)
-    found = {TOKENS: right(state, weight, bias, targets)}
+    counts = {TOKENS: right(state, weight, bias, targets)}
     if node_targets is not None:
-        found[NODES] = right(x, model.node_head.weight, None, node_targets)
-    return model.loss_of(x, targets, node_targets), found
+        counts[NODES] = right(x, model.node_head.weight, None, node_targets)
+    return model.loss_of(x, targets, node_targets), counts
 
 
 def right(x: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor) -> tuple[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from cputrain.engines.torch_.evidence import element_types
 from cputrain.engines.torch_.forward_difference import check, forward_difference, is_quantized
 from cputrain.engines.torch_.linear import layers_of
+from cputrain.engines.torch_.schema import PrecisionCheck
 from cputrain.experiment import Experiment
 
 TYPES = {"float": "fp32", "c10::BFloat16": "bf16", "signed char": "int8"}
@@ -56,7 +56,7 @@ lstm's layer casts by itself, what it is given is recorded too."""
 
 def look(
     model: nn.Module, experiment: Experiment, profile: torch.profiler.profile, *inputs: Tensor
-) -> list[tuple[str, Any, Any, bool]]:
+) -> list[PrecisionCheck]:
     """All checks of a model's precision: `checks` of a profile and `forward_difference`.
 
     Args:
@@ -66,63 +66,66 @@ def look(
         inputs: arguments of `LanguageModel.hidden`.
     """
     difference = forward_difference(model, experiment, *inputs)
-    results = checks(experiment, evidence(model, profile))
+    results = checks(experiment, counted(model, profile))
     return [*results, check(experiment, difference)]
 
 
-def evidence(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int]:
+def counted(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int]:
     """What `checks` needs, from a profile of one step taken with record_shapes=True.
 
     "<operator> <type>" counts each matrix product, such as "aten::mm bf16"; "aten::round" the
     roundings; "weights <type>" the parameters; "quantized layers" and "plain layers" are the
     linear layers of the blocks.
     """
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for name, types in element_types(profile):
         if name in PRODUCTS:
             kinds = {TYPES.get(kind, kind) for kind in types[PRODUCTS[name]]}
-            counted[f"{name} {'+'.join(sorted(kinds))}"] += 1
+            counts[f"{name} {'+'.join(sorted(kinds))}"] += 1
         elif name == "aten::round":
-            counted[name] += 1
+            counts[name] += 1
     for parameter in model.parameters():
-        counted[f"weights {WEIGHTS.get(parameter.dtype, parameter.dtype)}"] += 1
+        counts[f"weights {WEIGHTS.get(parameter.dtype, parameter.dtype)}"] += 1
     layers = list(layers_of(model))
-    counted["quantized layers"] = sum(is_quantized(layer) for layer in layers)
-    counted["plain layers"] = len(layers) - counted["quantized layers"]
-    return dict(counted)
+    counts["quantized layers"] = sum(is_quantized(layer) for layer in layers)
+    counts["plain layers"] = len(layers) - counts["quantized layers"]
+    return dict(counts)
 
 
-def checks(experiment: Experiment, counted: dict[str, int]) -> list[tuple[str, Any, Any, bool]]:
-    """Name, what was asked, what was found and whether that is right, of `evidence`."""
+def checks(experiment: Experiment, counts: dict[str, int]) -> list[PrecisionCheck]:
+    """The types, layers and operations that the precision needs, held against `counted`."""
     precision = experiment.training.precision
-    kinds = {name.split()[-1] for name in counted if name.split()[0] in PRODUCTS}
+    kinds = {name.split()[-1] for name in counts if name.split()[0] in PRODUCTS}
     expected, allowed = EXPECTED[precision], EXPECTED[precision]
     if experiment.model.architecture in PARTLY_FP32:
         allowed = expected | {"fp32"}
-    weights = {name.split()[-1] for name in counted if name.startswith("weights ")}
+    weights = {name.split()[-1] for name in counts if name.startswith("weights ")}
     kept = {"bf16"} if precision == "bf16" else {"fp32"}
-    results: list[tuple[str, Any, Any, bool]] = [
-        ("types of matrix products", sorted(expected), sorted(kinds), expected <= kinds <= allowed),
-        ("types of weights", sorted(kept), sorted(weights), kept == weights),
+    right = expected <= kinds <= allowed
+    results = [
+        PrecisionCheck("types of matrix products", sorted(expected), sorted(kinds), right),
+        PrecisionCheck("types of weights", sorted(kept), sorted(weights), kept == weights),
     ]
-    layers = counted["quantized layers"]
-    left = counted["plain layers"]
+    layers = counts["quantized layers"]
+    left = counts["plain layers"]
     if precision in PLAIN:
-        results.append(("quantized layers", 0, layers, not layers))
+        results.append(PrecisionCheck("quantized layers", 0, layers, not layers))
         of_interest = [f"aten::addmm {PLAIN[precision]}", f"aten::mm {PLAIN[precision]}"]
         if experiment.runtime.matmul_backend == "onednn":
             of_interest.append(f"mkldnn::_linear_pointwise {PLAIN[precision]}")
-        done = sum(counted.get(name, 0) for name in of_interest)
+        done = sum(counts.get(name, 0) for name in of_interest)
         least = left * _times(experiment)[0]
-        return [*results, (" and ".join(of_interest), f">= {least}", done, done >= least)]
-    results.append(("quantized layers", "> 0", layers, layers > 0))
-    results.append(("layers left in fp32", 0, left, not left))
+        what = " and ".join(of_interest)
+        return [*results, PrecisionCheck(what, f">= {least}", done, done >= least)]
+    results.append(PrecisionCheck("quantized layers", "> 0", layers, layers > 0))
+    results.append(PrecisionCheck("layers left in fp32", 0, left, not left))
     if precision in ROUNDINGS and experiment.runtime.compile == "inductor":
         return results  # it puts roundings into its own loops
     operation = "aten::_int_mm int8" if precision in INT8_PRODUCTS else "aten::round"
     least, most = (layers * times for times in _times(experiment))
-    done = counted.get(operation, 0)
-    return [*results, (operation, f"{least} to {most}", done, least <= done <= most)]
+    done = counts.get(operation, 0)
+    enough = least <= done <= most
+    return [*results, PrecisionCheck(operation, f"{least} to {most}", done, enough)]
 
 
 def _times(experiment: Experiment) -> tuple[int, int]:

@@ -127,7 +127,7 @@ def state_bytes(optimizer: Optimizer) -> int:
     )
 
 
-def step_one_tensor(optimizer: Optimizer) -> None:
+def step_single_tensor(optimizer: Optimizer) -> None:
     """Let the optimizer update its smallest tensor by a zero gradient, then put everything back.
 
     Parameters without a gradient are left alone, so this shows which kernel `step` takes

@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from cputrain.data.batches import IGNORE
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.evidence import keep_random
+from cputrain.engines.torch_.schema import TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model import shares
 
@@ -82,7 +83,7 @@ class ParallelEngine(TorchEngine):
         """Gradients by this rank's rows alone."""
         return super().gradients(self._rank_rows(batch))
 
-    def evidence(self, batch: Batch) -> dict[str, Any]:
+    def evidence(self, batch: Batch) -> TorchEvidence:
         """What this rank's part of a step executed, without the exchange."""
         with self._ddp.no_sync():
             return super().evidence(self._rank_rows(batch))
@@ -130,7 +131,7 @@ class ParallelEngine(TorchEngine):
     def _weight(self, batch: Batch) -> float:
         """Targets of this rank's rows over the mean of all ranks; 1.0 where all have as many."""
         own, whole = (
-            np.count_nonzero(one.targets != IGNORE) for one in (self._rank_rows(batch), batch)
+            np.count_nonzero(rows.targets != IGNORE) for rows in (self._rank_rows(batch), batch)
         )
         return float(self._row_parts * own / whole)
 

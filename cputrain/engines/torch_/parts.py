@@ -151,9 +151,10 @@ class Attributed:
         self.events += 1
         before_blocks, end = True, around.time_range.start
         for event in sorted(around.cpu_children, key=lambda e: e.time_range.start):
-            own = self._own(event, part, before_blocks)
+            inherited = part if around.name != MODEL else _outside(before_blocks)
+            own = self._own(event, inherited)
             if own is None:
-                self.count(event, part if around.name != MODEL else _outside(before_blocks))
+                self.count(event, inherited)
             else:
                 if event.name == MODEL:  # after what the engine does with the batch
                     self.times.add("data", (event.time_range.start - end) / 1e6)
@@ -161,7 +162,7 @@ class Attributed:
             before_blocks = before_blocks and event.name != BLOCK
             end = event.time_range.end
 
-    def _own(self, event: Any, part: str, before_blocks: bool) -> str | None:
+    def _own(self, event: Any, part: str) -> str | None:
         """The part of what runs inside an event; None where it is an operator itself."""
         name: str = event.name
         if name.startswith(REGION):

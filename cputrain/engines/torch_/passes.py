@@ -117,8 +117,8 @@ class Passes:
         seen: dict[str, tuple[int, int]] = {}
 
         def look(*tensors: Any) -> Tensor:
-            loss, found = hits.look(self._module, *tensors)
-            seen.update(found)
+            loss, counts = hits.look(self._module, *tensors)
+            seen.update(counts)
             return loss
 
         with self._evaluating():

@@ -12,6 +12,7 @@ from cputrain.engines.torch_.knobs.instructions import TorchInstructions
 from cputrain.engines.torch_.knobs.matmul import TorchMatmul
 from cputrain.engines.torch_.knobs.omp_runtime import TorchOmpRuntime
 from cputrain.engines.torch_.knobs.threads import TorchThreads
+from cputrain.engines.torch_.schema import TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
 from cputrain.knobs.general import together_with
@@ -34,10 +35,11 @@ SHARED_OUT: Allowed = {
 """With system.processes: each has as much work, and threads and CPUs by its share."""
 
 
-class TorchSpec(Spec):
+class TorchSpec(Spec[TorchEvidence]):
     """PyTorch."""
 
     name = "torch"
+    evidence_type = TorchEvidence
     packages = ("torch", "torchao")
     only = {
         "compile": ("eager", "aot_eager", "inductor"),
@@ -103,7 +105,7 @@ class TorchSpec(Spec):
         """torch's own count, of the threads within an operation."""
         return [same("torch.get_num_threads()", expected, readings.get("intra_op_threads"))]
 
-    def checks(self, experiment: Experiment, evidence: dict[str, Any]) -> list[Check]:
+    def checks(self, experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
         """See `executed`."""
         return executed.checks(experiment, evidence)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from cputrain.engines import recorded
 from cputrain.record import altered as alteration
 from cputrain.record import files
 from cputrain.record import parts as part_records
@@ -128,6 +129,7 @@ def record(place: str, text: bytes, machine: str) -> Record:
     kind, schema = KINDS[name]
     try:
         its: Record = files.decode(text, kind, schema)
+        recorded.require_readable(workers(its))
         _check_texts(msgspec.json.decode(text))
     except files.RecordError as error:
         raise Refused(str(error).split("; delete")[0].split(": delete")[0]) from error

@@ -11,7 +11,9 @@ from cputrain.errors import DidNotTrain
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import NotInForce
 from cputrain.machine import threads
+from cputrain.record.altered import AlteredEvidence
 from cputrain.record.answers import Finished, Phase, Sampled
+from cputrain.record.evidence import encoded
 from cputrain.record.proof import Check, Trained
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
@@ -47,8 +49,6 @@ class AlteredJob(Job):
             self.said.setdefault(what, str(refused))
         except StopIteration:  # the evidence looks at each block's first linear layer
             self.said.setdefault(what, "a block has no linear layer left that could train")
-        except KeyError as missing:
-            self.said.setdefault(what, f"what ran gives no evidence of {missing.args[0]}")
 
     def open_feed(self) -> Feed:
         """The data, or what the alteration makes of them."""
@@ -76,7 +76,6 @@ class AlteredJob(Job):
 
     def in_force(self) -> list[Check]:
         """What is in force; what is not is written down."""
-        self.evidence: dict[str, Any] = {}
         with self._noting("what is in force"):
             return super().in_force()
         return []
@@ -111,7 +110,7 @@ class AlteredJob(Job):
         self.say(Phase(what="asking what the training gates say"))
         first, steps = self.feed.first, len(self.stepper.losses)
         last_loss = self.engine.loss(first)
-        seen = Trained(steps_asked=steps, steps_done=0, parameters=len(weights), parameters_moved=0)
+        seen = Trained(steps_taken=steps, steps_done=0, parameters=len(weights), parameters_moved=0)
         with self._noting("targets"):
             try:
                 self._unaltered(first)
@@ -127,12 +126,14 @@ class AlteredJob(Job):
         return Finished(
             trained=seen,
             last_loss=last_loss,
-            evidence={
-                "said": self.said,
-                "cpus": sorted(os.sched_getaffinity(0)),
-                "masks": [sorted(mask) for mask in inforce.masks().values()],
-                "threads": sum(ns > busiest / 100 for ns in self._cpu_time.values()),
-            },
+            evidence=encoded(
+                AlteredEvidence(
+                    said=self.said,
+                    cpus=sorted(os.sched_getaffinity(0)),
+                    masks=[sorted(mask) for mask in inforce.masks().values()],
+                    threads=sum(ns > busiest / 100 for ns in self._cpu_time.values()),
+                )
+            ),
             in_force=None,
             model_file=None,
             note=None,

@@ -25,12 +25,12 @@ bf16 = pytest.mark.skipif(
 )
 
 
-def close(found, expected, most):
-    assert found.keys() == expected.keys()
+def close(arrays, expected, most):
+    assert arrays.keys() == expected.keys()
     for name, gradient in expected.items():
-        assert found[name].shape == gradient.shape and found[name].dtype == np.float32
+        assert arrays[name].shape == gradient.shape and arrays[name].dtype == np.float32
         largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= most * largest, name
+        assert np.abs(arrays[name] - gradient).max() <= most * largest, name
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
@@ -45,9 +45,9 @@ def test_gradients_and_losses_follow_numpy_s(shape, attention, kernels, batch_of
         batch_of(experiment, seed=i, ignored=min(5, experiment.training.seq_len - 1))
         for i in range(10)
     ]
-    found = mine.gradients(batches[0])
-    assert found.keys() == weight_shapes(experiment).keys()
-    close(found, other.gradients(batches[0]), 1e-4)
+    gradients = mine.gradients(batches[0])
+    assert gradients.keys() == weight_shapes(experiment).keys()
+    close(gradients, other.gradients(batches[0]), 1e-4)
     assert mine.loss(batches[0]) == pytest.approx(other.loss(batches[0]), rel=1e-5)
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(other.train_step(batch), rel=1e-3)
@@ -93,11 +93,11 @@ def test_a_later_token_leaves_earlier_ones_alone(kernels, batch_of):
     changed = batch.inputs.copy()
     changed[:, 12] = (changed[:, 12] + 1) % SMALL.model.vocab_size
     with torch.no_grad():
-        one, other = (
+        logits_before, logits_after = (
             engine._model.hidden(torch.from_numpy(inputs)) for inputs in (batch.inputs, changed)
         )
-    assert torch.equal(one[:, :12], other[:, :12])
-    assert all(not torch.equal(one[:, at], other[:, at]) for at in range(12, 24))
+    assert torch.equal(logits_before[:, :12], logits_after[:, :12])
+    assert all(not torch.equal(logits_before[:, at], logits_after[:, at]) for at in range(12, 24))
 
 
 @pytest.mark.parametrize("changes", [{"auto_kernel_selection": True}, {"precision": "bf16"}])
@@ -111,14 +111,14 @@ def test_packed_weights_come_and_go_in_our_layout(changes, batch_of):
     packed = engine._parameters["h.0.attn.qkv.weight"]
     assert packed.dim() > 2  # else nothing was packed, and this would show nothing
     engine.load_weights(given)
-    found = engine.weights()
-    assert {name: array.shape for name, array in found.items()} == weight_shapes(experiment)
+    weights = engine.weights()
+    assert {name: array.shape for name, array in weights.items()} == weight_shapes(experiment)
     for name, array in given.items():
         rounded = torch.from_numpy(array).to(packed.dtype).float().numpy()
-        assert np.array_equal(found[name], rounded), name
+        assert np.array_equal(weights[name], rounded), name
     batch = batch_of(experiment)
     other = reference(experiment)
-    other.load_weights(found)
+    other.load_weights(weights)
     tolerance = 2e-2 if "precision" in changes else 1e-5
     assert engine.loss(batch) == pytest.approx(other.loss(batch), rel=tolerance)
 
@@ -136,10 +136,10 @@ def test_bf16_gradients_are_near_numpy_s(batch_of):
     mine, other = built(SMALL, precision="bf16"), reference(SMALL)
     batch = batch_of(SMALL)
     expected = other.gradients(batch)
-    for name, found in mine.gradients(batch).items():
+    for name, gradient in mine.gradients(batch).items():
         if name.endswith("qkv.bias"):
             continue  # k's part is 0 but for rounding
-        apart = np.linalg.norm(found - expected[name]) / np.linalg.norm(expected[name])
+        apart = np.linalg.norm(gradient - expected[name]) / np.linalg.norm(expected[name])
         assert apart < 0.05, name
 
 

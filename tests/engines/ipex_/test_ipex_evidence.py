@@ -53,7 +53,7 @@ def test_bf16_is_oneDNN_s_either_way_and_learns(kernels, batch_of):
     batch = batch_of(experiment)
     evidence = engine.evidence(batch)
     require(executed.checks(experiment, evidence))
-    assert evidence["ipex"]["packed"] == 4 * experiment.model.n_layer
+    assert evidence.ipex.packed == 4 * experiment.model.n_layer
     assert {str(parameter.dtype) for parameter in engine._parameters.values()} == {"torch.bfloat16"}
     start = engine.loss(batch)
     for _ in range(40):
@@ -77,11 +77,11 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_setting_that_is_not_in_force_is_named(lie, batch_of):
-    ran, asked, named = LIES[lie]
+    ran, claimed, named = LIES[lie]
     evidence = built(SMALL, **ran).evidence(batch_of(SMALL))
     require(executed.checks(SMALL.but(**ran), evidence))
     with pytest.raises(NotInForce, match=named):
-        require(executed.checks(SMALL.but(**asked), evidence))
+        require(executed.checks(SMALL.but(**claimed), evidence))
 
 
 def test_a_layer_that_was_left_plain_is_seen(batch_of):

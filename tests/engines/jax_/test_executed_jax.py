@@ -4,13 +4,16 @@ import pytest
 from settled import settled
 
 from cputrain.engines import executed
+from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model.shapes import n_params
+from cputrain.record.part import typed
 
 JAX = settled(engine="jax", compile="xla")
 WEIGHTS = n_params(JAX)
 STEP = {"name": "step", "compiled": 1, "hits": 0, "misses": 0}
 HONEST = {
+    "loops": 120,
     "loops_of_several": 100,
     "calls_of_several": 3,
     "products": {"ynnpack": 40},
@@ -26,7 +29,7 @@ HONEST = {
 
 
 def test_what_was_asked_and_executed_passes():
-    require(executed.checks(JAX, HONEST))
+    require(executed.checks(JAX, typed(JaxEvidence, HONEST)))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_what_was_asked_and_executed_passes():
 )
 def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
     with pytest.raises(NotInForce, match=named):
-        require(executed.checks(JAX.but(**changes), HONEST | evidence))
+        require(executed.checks(JAX.but(**changes), typed(JaxEvidence, HONEST | evidence)))
 
 
 @pytest.mark.parametrize(
@@ -79,4 +82,4 @@ def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
     ],
 )
 def test_other_settings_pass_with_their_own_evidence(changes, evidence):
-    require(executed.checks(JAX.but(**changes), HONEST | evidence))
+    require(executed.checks(JAX.but(**changes), typed(JaxEvidence, HONEST | evidence)))

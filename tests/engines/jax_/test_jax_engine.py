@@ -36,9 +36,9 @@ def build(experiment):
 
 def test_dropout_drops_its_share_and_scales_up_the_rest():
     x = np.ones((400, 250), np.float32)
-    found = np.array(layers.drop(x, 0.2, jax.random.key(0, impl="rbg")))
-    assert (found == 0).mean() == pytest.approx(0.2, abs=0.01)
-    assert np.unique(found) == pytest.approx([0, 1.25])
+    dropped = np.array(layers.drop(x, 0.2, jax.random.key(0, impl="rbg")))
+    assert (dropped == 0).mean() == pytest.approx(0.2, abs=0.01)
+    assert np.unique(dropped) == pytest.approx([0, 1.25])
     assert layers.drop(x, 0.2, None) is x
 
 
@@ -63,25 +63,25 @@ def test_dropout_is_by_the_seed_and_looking_takes_no_random_numbers(batch_of):
 
 def test_checkpointing_keeps_less_and_gives_the_same_gradients(batch_of):
     experiment = SMALL.but(n_layer=4, n_embd=64, seq_len=128, dropout=0.1)
-    batch, found, kept = batch_of(experiment), [], []
+    batch, gradients, kept = batch_of(experiment), [], []
     for again in (False, True):
         mine = build(experiment.but(activation_checkpointing=again))
-        found.append(mine.gradients(batch))
+        gradients.append(mine.gradients(batch))
         kept.append(mine.compiled["accumulate"].memory_analysis().temp_size_in_bytes)
     assert kept[1] < 0.6 * kept[0]
-    for name, gradient in found[0].items():
-        assert np.abs(found[1][name] - gradient).max() <= 1e-5 * np.abs(gradient).max() + 1e-9
+    for name, gradient in gradients[0].items():
+        assert np.abs(gradients[1][name] - gradient).max() <= 1e-5 * np.abs(gradient).max() + 1e-9
 
 
 @pytest.mark.parametrize("precision", ["bf16", "mixed"])
 def test_a_precision_is_near_fp32_and_not_the_same(precision, batch_of):
     experiment, batch = SMALL.but(precision=precision), batch_of(SMALL)
     mine, wide = build(experiment), build(SMALL)
-    found, expected = mine.gradients(batch), wide.gradients(batch)
+    gradients, expected = mine.gradients(batch), wide.gradients(batch)
     assert mine.loss(batch) == pytest.approx(wide.loss(batch), rel=0.01)
     for name in ("wte", "h.0.mlp.fc.weight", "h.0.attn.qkv.weight"):
         size = np.abs(expected[name]).max()
-        assert 1e-4 * size < np.abs(found[name] - expected[name]).max() < 0.1 * size
+        assert 1e-4 * size < np.abs(gradients[name] - expected[name]).max() < 0.1 * size
     before = mine.weights()
     for _ in range(30):
         mine.train_step(batch)
@@ -143,11 +143,11 @@ def test_the_step_s_own_program_tells_gradients_and_loss_and_trains_nothing(
     mine.train_step(*[batch] * experiment.training.grad_accum)
     before = mine.weights()
     twin.load_weights(before)
-    found, expected = mine.gradients(batch), twin.gradients(batch)
+    gradients, expected = mine.gradients(batch), twin.gradients(batch)
     assert mine.loss(batch) == pytest.approx(twin.loss(batch), rel=1e-3)
     assert "accumulate" not in mine.compiled and "step" not in twin.compiled
     for name, gradient in expected.items():
-        assert np.abs(found[name] - gradient).max() <= 0.02 * np.abs(gradient).max() + 1e-9
+        assert np.abs(gradients[name] - gradient).max() <= 0.02 * np.abs(gradient).max() + 1e-9
         assert np.array_equal(mine.weights()[name], before[name])
     assert mine.steps_done == 1
 
@@ -157,8 +157,10 @@ def test_an_activation_is_numpys(name):
     x = np.linspace(-6, 6, 997, dtype=np.float32)
     y, slope = np.empty_like(x), np.empty_like(x)
     PLAIN[name](x, y, slope)
-    found = jax.vmap(jax.value_and_grad(lambda one: layers.activation(name, one)))(x)
-    assert np.abs(np.array(found) - (y, slope)).max() < 1e-5
+    values_and_slopes = jax.vmap(
+        jax.value_and_grad(lambda number: layers.activation(name, number))
+    )(x)
+    assert np.abs(np.array(values_and_slopes) - (y, slope)).max() < 1e-5
 
 
 def test_an_activation_that_jax_has_not_is_refused_in_one_line(monkeypatch):

@@ -10,6 +10,7 @@ from toy_step import LAYERS, compiled  # noqa: E402
 
 from cputrain.engines.jax_ import evidence, hlo  # noqa: E402
 from cputrain.engines.jax_.hlo_products import products  # noqa: E402
+from cputrain.engines.jax_.schema import Program  # noqa: E402
 
 FORWARD = 5 * LAYERS + 1
 """Products of the toy's forward pass: three layers and two of attention, and the head."""
@@ -26,64 +27,68 @@ def looked(**changes):
 
 
 def test_products_are_three_times_those_of_the_forward_pass(plain):
-    _, _, found = plain
-    assert sum(found["products"].values()) == 3 * FORWARD == sum(found["numbers"].values())
-    assert set(found["numbers"]) == {"f32"}
-    assert set(found["products"]) <= {"ynnpack", "xla", "onednn"}
+    _, _, seen = plain
+    assert (
+        sum(seen.products_by_library.values())
+        == 3 * FORWARD
+        == sum(seen.products_by_numbers.values())
+    )
+    assert set(seen.products_by_numbers) == {"f32"}
+    assert set(seen.products_by_library) <= {"ynnpack", "xla", "onednn"}
 
 
 def test_attention_by_jax_is_told_from_attention_by_hand(plain):
-    assert plain[2]["fused_attention"] > 0
-    assert looked(attention="manual")["fused_attention"] == 0
+    assert plain[2].fused_attention > 0
+    assert looked(attention="manual").fused_attention == 0
 
 
 def test_checkpointing_computes_products_again(plain):
-    assert plain[2]["computed_again"] == 0
-    found = looked(again=True)
-    assert found["computed_again"] >= LAYERS
-    assert sum(found["products"].values()) > sum(plain[2]["products"].values())
+    assert plain[2].computed_again == 0
+    seen = looked(again=True)
+    assert seen.computed_again >= LAYERS
+    assert sum(seen.products_by_library.values()) > sum(plain[2].products_by_library.values())
 
 
 def test_dropout_draws_random_numbers(plain):
-    assert plain[2]["random"] == 0 < looked(dropout=0.1)["random"]
+    assert plain[2].random == 0 < looked(dropout=0.1).random
 
 
 def test_weights_and_both_moments_are_written_in_place(plain):
-    step, (weights, state, ids), found = plain
+    step, (weights, state, ids), seen = plain
     numbers = sum(weight.size for weight in weights.values())
-    assert found["donated"] == 3 * numbers + 1 and found["not_donated"] == []  # and a counter
+    assert seen.donated == 3 * numbers + 1 and seen.not_donated == []  # and a counter
     held = looked(donated=(1,))
-    assert held["donated"] == 2 * numbers + 1
-    assert sorted(held["not_donated"]) == sorted(f"f32{list(w.shape)}" for w in weights.values())
+    assert held.donated == 2 * numbers + 1
+    assert sorted(held.not_donated) == sorted(f"f32{list(w.shape)}" for w in weights.values())
     step(weights, state, ids)
     assert all(weight.is_deleted() for weight in weights.values())
 
 
 def test_numbers_rounded_to_bf16_are_told():
-    found = looked(numbers=jax.numpy.bfloat16, attention="manual")["numbers"]
-    assert found and all("bf16" in kind for kind in found)
+    kinds = looked(numbers=jax.numpy.bfloat16, attention="manual").products_by_numbers
+    assert kinds and all("bf16" in kind for kind in kinds)
 
 
 def test_fusion_is_loops_of_several_operations(plain):
-    found = plain[2]
-    assert 0 < found["loops_of_several"] <= found["loops"]
+    seen = plain[2]
+    assert 0 < seen.loops_of_several <= seen.loops
 
 
 def test_a_product_that_moves_to_another_library_is_seen():
-    found = looked(options={"xla_cpu_experimental_ynn_fusion_type": ""})
-    assert set(found["products"]) == {"xla"}
+    seen = looked(options={"xla_cpu_experimental_ynn_fusion_type": ""})
+    assert set(seen.products_by_library) == {"xla"}
 
 
 def test_compilations_are_counted_by_the_function():
     def counted_here(x):
         return x * 2
 
-    found = []
+    compilations = []
     for size in (3, 4):
         step = jax.jit(counted_here).lower(jax.numpy.ones(size)).compile()
-        found.append(evidence.look(step)["program"])
-    assert [one["compiled"] for one in found] == [1, 2]
-    assert found[1] == {"name": "counted_here", "compiled": 2, "hits": 0, "misses": 0}
+        compilations.append(evidence.look(step).program)
+    assert [program.compiled for program in compilations] == [1, 2]
+    assert compilations[1] == Program(name="counted_here", compiled=2, hits=0, misses=0)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +106,8 @@ def test_what_is_taken_away_takes_with_it_what_implies_it(features, left):
 
 def test_readings_count_xla_s_pool():
     said = evidence.readings()
-    asked = os.environ.get("NPROC")
-    assert said["pool_threads"] == (int(asked) if asked else len(os.sched_getaffinity(0)))
+    threads = os.environ.get("NPROC")
+    assert said["pool_threads"] == (int(threads) if threads else len(os.sched_getaffinity(0)))
     assert said["devices"] and said["xla_flags"] == os.environ.get("XLA_FLAGS", "")
 
 
@@ -142,8 +147,10 @@ ENTRY %main (x: bf16[4,4], y: f32[4,4]) -> (f32[4,4], f32[4,4]) {
 
 def test_a_text_with_everything_in_it():
     module = hlo.parse(WRITTEN)
-    found = {(one.library, one.numbers, one.op_name) for one in products(module)}
-    assert found == {
+    multiplied = {
+        (product.library, product.numbers, product.op_name) for product in products(module)
+    }
+    assert multiplied == {
         ("onednn", "f32", ""),
         ("ynnpack", "bf16 as f32 x f32", ""),
         ("xla", "f32", "x/dot"),

@@ -43,20 +43,20 @@ def counted(text, computation=None):
 
 def _in(bodies, name):
     shapes = dict(re.findall(r"%([\w.\-]+) = \(?(\w+\[[\d,]*\])", bodies[name]))
-    found = {}
+    flops_by_kind = {}
     for line in bodies[name].splitlines():
         if match := DOT.search(line):
             kind, sizes = re.match(r"(\w+)\[([\d,]*)\]", shapes[match[3].lstrip("%")]).groups()
             sizes = [int(size) for size in sizes.split(",")]
             inner = math.prod(sizes[int(place)] for place in match[4].split(","))
             result = math.prod(int(size) for size in match[2].split(",") if size)
-            found[kind] = found.get(kind, 0) + 2 * result * inner
+            flops_by_kind[kind] = flops_by_kind.get(kind, 0) + 2 * result * inner
             continue
         times = int(known[1]) if (known := KNOWN.search(line)) else 1
         for inside in re.findall(r"(?:calls|to_apply|body)=%([\w.\-]+)", line):
             for kind, flops in _in(bodies, inside).items():
-                found[kind] = found.get(kind, 0) + times * flops
-    return found
+                flops_by_kind[kind] = flops_by_kind.get(kind, 0) + times * flops
+    return flops_by_kind
 
 
 def in_step(experiment):

@@ -59,9 +59,9 @@ def test_ten_losses_and_the_gradients_agree(shape, batch_of):
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(10)]
     if shape in LOOKED_AT:
-        found = mine.gradients(batches[0])
-        assert found.keys() == weight_shapes(experiment).keys()
-        gradients_agree(found, reference.gradients(batches[0]))
+        gradients = mine.gradients(batches[0])
+        assert gradients.keys() == weight_shapes(experiment).keys()
+        gradients_agree(gradients, reference.gradients(batches[0]))
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
     assert mine.steps_done == reference.steps_done == 10
@@ -83,11 +83,11 @@ def test_accumulated_steps_agree(way, batch_of):
     for step in range(3):
         batches = [batch_of(experiment, seed=step * 3 + i, ignored=i) for i in range(3)]
         if way == "one by one":
-            found = sum(mine.accumulate(batch, 1 / 3) for batch in batches) / 3
+            loss = sum(mine.accumulate(batch, 1 / 3) for batch in batches) / 3
             mine.update()
         else:
-            found = mine.train_step(*batches)
-        assert found == pytest.approx(reference.train_step(*batches), rel=1e-3)
+            loss = mine.train_step(*batches)
+        assert loss == pytest.approx(reference.train_step(*batches), rel=1e-3)
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
     assert mine.steps_done == reference.steps_done == 3
 

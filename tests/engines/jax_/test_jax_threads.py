@@ -43,17 +43,17 @@ def seen(**variables):
     return before, after, pool, wall_s
 
 
-@pytest.mark.parametrize("asked", [1, 3])
-def test_the_pool_is_as_large_as_asked_whatever_the_mask_is(asked):
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_pool_is_as_large_as_asked_whatever_the_mask_is(count):
     pytest.importorskip("jax")
-    place = Placement((0, 1), asked, asked, 2)
-    env = settings.environment(JAX.but(threads=asked), place)
-    assert env["NPROC"] == str(asked)
+    place = Placement((0, 1), count, count, 2)
+    env = settings.environment(JAX.but(threads=count), place)
+    assert env["NPROC"] == str(count)
     before, after, pool, wall_s = seen(**env, OMP_NUM_THREADS="5")
-    require(specs.of("jax").threads(asked, {"pool_threads": len(pool)}))
-    require([inforce.busy_pool(asked, before, after, pool, wall_s, exactly=False)])
+    require(specs.of("jax").threads(count, {"pool_threads": len(pool)}))
+    require([inforce.busy_pool(count, before, after, pool, wall_s, exactly=False)])
     with pytest.raises(NotInForce, match="XLA's pool"):
-        require(specs.of("jax").threads(asked + 1, {"pool_threads": len(pool)}))
+        require(specs.of("jax").threads(count + 1, {"pool_threads": len(pool)}))
 
 
 def test_who_computed_is_the_pool_and_never_more_than_ran_at_a_time():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from settled import settled
 
 pytest.importorskip("jax")
@@ -15,8 +16,10 @@ from cputrain import paths
 from cputrain.engines import settings
 from cputrain.engines.jax_ import executed as jax_executed
 from cputrain.engines.jax_.knobs import xla
+from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.machine import isa, jitted
+from cputrain.record.part import typed
 from cputrain.record.process import Placement
 
 TOY = Path(__file__).parent
@@ -26,10 +29,12 @@ CHILD = """
 import json
 from cputrain.engines.jax_ import evidence
 from cputrain.machine import jitted
+from cputrain.record import files
 from toy_step import compiled
 step, arguments = compiled()
 step(*arguments)[2].block_until_ready()
-print(json.dumps({"evidence": evidence.look(step), "vectors": jitted.vectors()}))
+shown = {"evidence": evidence.look(step), "vectors": jitted.vectors()}
+print(files.encode(shown).decode())
 """
 has_objdump = pytest.mark.skipif(
     xla.Xla().why_not(JAX.but(instruction_set="avx2")) is not None, reason="needs objdump"
@@ -42,7 +47,8 @@ def child(env):
     env = {**kept, "PYTHONPATH": f"{paths.PROJECT}:{TOY}", "NPROC": "1", **env}
     done = subprocess.run([sys.executable, "-c", CHILD], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    shown = json.loads(done.stdout.splitlines()[-1])
+    return shown | {"evidence": typed(JaxEvidence, shown["evidence"])}
 
 
 def seen_under(experiment):
@@ -65,7 +71,7 @@ def test_fusion_is_off_where_it_is_to_be_off(native):
     with pytest.raises(NotInForce, match="loops of several operations: asked for > 0, found 0"):
         require(jax_executed.fusion(JAX, seen))
     with pytest.raises(NotInForce, match="library calls"):
-        require(jax_executed.fusion(off, seen | {"calls_of_several": 1}))
+        require(jax_executed.fusion(off, structs.replace(seen, calls_of_several=1)))
 
 
 @has_objdump
@@ -78,7 +84,7 @@ def test_a_cap_reaches_all_code_and_without_it_the_checks_fail(level, native):
     assert len(xla.capped(level, seen["vectors"])) == 2
     require(xla.capped(level, seen["vectors"]))
     require(jax_executed.instructions(experiment, seen["evidence"]))
-    assert seen["evidence"]["products"].keys() == {"xla"}
+    assert seen["evidence"].products_by_library.keys() == {"xla"}
     if level == "avx2" and isa.why_not("avx512") is not None:
         return  # there is nothing above it
     written, _ = xla.capped(level, native["vectors"])
@@ -86,7 +92,7 @@ def test_a_cap_reaches_all_code_and_without_it_the_checks_fail(level, native):
     target, libraries = jax_executed.instructions(experiment, native["evidence"])
     assert not target.ok
     # YNNPACK multiplies unless it is told not to; which products it takes is up to XLA.
-    assert libraries.ok == ("ynnpack" not in native["evidence"]["products"])
+    assert libraries.ok == ("ynnpack" not in native["evidence"].products_by_library)
 
 
 @has_objdump
@@ -100,11 +106,10 @@ def test_a_onednn_that_was_not_capped_is_found():
     assert of_xla.ok and not of_onednn.ok
 
 
-def test_nothing_looked_at_is_not_in_force():
+def test_nothing_looked_at_is_not_in_force(native):
     assert not xla.capped("avx2", {})[0].ok
-    (target, _) = jax_executed.instructions(
-        JAX.but(instruction_set="avx2"), {"target": [], "products": {}}
-    )
+    nothing = structs.replace(native["evidence"], target=[], products_by_library={})
+    (target, _) = jax_executed.instructions(JAX.but(instruction_set="avx2"), nothing)
     assert not target.ok
 
 

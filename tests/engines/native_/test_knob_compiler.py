@@ -38,14 +38,14 @@ def failed(experiment, library):
 @pytest.mark.parametrize("target", ["native", "generic"])
 @pytest.mark.parametrize("lto", [False, True], ids=["", "lto"])
 def test_what_was_asked_is_in_force_and_nothing_else(sources, cc, level, target, lto):
-    asked = asking(cc, level, cc_target=target, lto=lto)
-    library = library_build.library(asked, sources)
-    require(compiler.in_force(asked, [library]))
+    experiment = asking(cc, level, cc_target=target, lto=lto)
+    library = library_build.library(experiment, sources)
+    require(compiler.in_force(experiment, [library]))
     for other in {"O0", "O2", "O3", "Ofast"} - {level}:
-        assert NAME.format("level") in failed(asked.but(cc_level=other), library)
+        assert NAME.format("level") in failed(experiment.but(cc_level=other), library)
     wrong = "generic" if target == "native" else "native"
-    assert NAME.format("architecture") in failed(asked.but(cc_target=wrong), library)
-    assert NAME.format("link-time optimization") in failed(asked.but(lto=not lto), library)
+    assert NAME.format("architecture") in failed(experiment.but(cc_target=wrong), library)
+    assert NAME.format("link-time optimization") in failed(experiment.but(lto=not lto), library)
     other = asking("clang" if cc == "gcc" else "gcc", level, cc_target=target, lto=lto)
     assert NAME.format("compiler") in failed(other, library)
 
@@ -66,21 +66,23 @@ def test_link_time_optimization_reaches_over_files(sources, cc):
 @pytest.mark.skipif(isa.why_not("avx2") is not None, reason=str(isa.why_not("avx2")))
 def test_each_instruction_set_s_registers_and_what_is_above_them(sources, cc):
     sets = ("baseline", "avx2", "native")
-    asked = {name: asking(cc, "Ofast", instruction_set=name) for name in sets}
-    made = {name: library_build.library(one, sources) for name, one in asked.items()}
+    experiments = {name: asking(cc, "Ofast", instruction_set=name) for name in sets}
+    made = {
+        name: library_build.library(experiment, sources) for name, experiment in experiments.items()
+    }
     counts = {name: vectors.count(library) for name, library in made.items()}
     assert counts["baseline"]["xmm_packed"] > 0 == counts["baseline"]["ymm"]
     assert counts["avx2"]["ymm"] > 0 == counts["avx2"]["zmm"]
     for name in sets:
-        require(compiler.in_force(asked[name], [made[name]]))
-    lower, higher = compiler.instructions(asked["baseline"], made["avx2"])[0], None
+        require(compiler.in_force(experiments[name], [made[name]]))
+    lower, higher = compiler.instructions(experiments["baseline"], made["avx2"])[0], None
     assert not lower.ok and lower.name == "vector_instructions" and lower.actual["ymm"] > 0
-    (higher,) = compiler.instructions(asked["native"], made["baseline"])
+    (higher,) = compiler.instructions(experiments["native"], made["baseline"])
     assert not higher.ok and higher.expected == "some ymm or zmm"
     generic = asking(cc, "Ofast", cc_target="generic")
     assert not compiler.instructions(generic, made["avx2"])[0].ok
     if counts["native"]["zmm"]:
-        assert not compiler.instructions(asked["avx2"], made["native"])[0].ok
+        assert not compiler.instructions(experiments["avx2"], made["native"])[0].ok
 
 
 @needs_gcc
@@ -91,22 +93,22 @@ def test_single_numbers_in_vector_registers_do_not_count(sources):
 
 @needs_gcc
 def test_no_library_two_libraries_and_no_record_are_not_in_force(sources, tmp_path):
-    asked = asking()
-    library = library_build.library(asked, sources)
+    experiment = asking()
+    library = library_build.library(experiment, sources)
     for loaded in ([], [library, library]):
         with pytest.raises(NotInForce, match="libraries of the native engine: asked for one"):
-            require(compiler.in_force(asked, loaded))
+            require(compiler.in_force(experiment, loaded))
     broken = tmp_path / library.name
     broken.write_text("no library")
     with pytest.raises(NotInForce, match="own record"):
-        require(compiler.in_force(asked, [broken]))
+        require(compiler.in_force(experiment, [broken]))
 
 
 @needs_gcc
 def test_the_library_that_counts_is_the_one_that_is_mapped(sources):
     """Built as asked is not enough: another one may be loaded."""
-    asked, other = asking(level="O3"), library_build.library(asking(level="O0"), sources)
-    library_build.library(asked, sources)
+    experiment, other = asking(level="O3"), library_build.library(asking(level="O0"), sources)
+    library_build.library(experiment, sources)
     program = (
         "import ctypes, json, sys; from cputrain.experiment import Experiment; "
         "from cputrain.engines.native_.knobs.compiler import NativeCompiler; "
@@ -115,7 +117,7 @@ def test_the_library_that_counts_is_the_one_that_is_mapped(sources):
         "print([c.name for c in NativeCompiler().checks(e, None, {}) if not c.ok])"
     )
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
-    said = in_process(program, other, json.dumps(asked.to_json()), **env)
+    said = in_process(program, other, json.dumps(experiment.to_json()), **env)
     assert "level of the native engine" in said
 
 

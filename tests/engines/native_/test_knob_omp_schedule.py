@@ -78,7 +78,7 @@ def told(library, runtime="libgomp", **env):
     return ast.literal_eval(in_process(PROGRAM, library, **env).splitlines()[-1])
 
 
-@pytest.mark.parametrize(("cc", "runtime"), CASES, ids=lambda one: one)
+@pytest.mark.parametrize(("cc", "runtime"), CASES, ids=lambda case: case)
 def test_each_runtime_says_what_it_was_told_and_serves_the_library(sources, cc, runtime):
     if cc not in COMPILERS:
         pytest.skip(str(why_no(cc)))
@@ -88,10 +88,12 @@ def test_each_runtime_says_what_it_was_told_and_serves_the_library(sources, cc, 
         except library_search.Missing as missing:
             pytest.skip(str(missing))
     library = library_build.library(asking(cc), sources)
-    for asked in OMP_SCHEDULES:
-        said = told(library, runtime, OMP_SCHEDULE=asked, OMP_WAIT_POLICY="passive")
+    for schedule in OMP_SCHEDULES:
+        said = told(library, runtime, OMP_SCHEDULE=schedule, OMP_WAIT_POLICY="passive")
         for name, checks in said["found"].items():
-            assert checks == {SCHEDULE: name == asked, SEEN: name == asked, ASKING: True}, name
+            assert checks == {SCHEDULE: name == schedule, SEEN: name == schedule, ASKING: True}, (
+                name
+            )
     said = told(library, runtime, OMP_SCHEDULE="guided", OMP_WAIT_POLICY="passive")
     assert said["threads"] == said["team"] == 2 and not said["torch"]
     other = "libgomp" if runtime == "libiomp5" else "libiomp5"
@@ -122,8 +124,10 @@ def test_loops_that_do_not_ask_are_found(sources):
 
 def test_it_is_told_to_the_native_engine_alone():
     for name in OMP_SCHEDULES:
-        asked = NATIVE.but(omp_schedule=name)
-        assert OmpSchedule().environment(asked, placement.place(asked)) == {"OMP_SCHEDULE": name}
+        experiment = NATIVE.but(omp_schedule=name)
+        assert OmpSchedule().environment(experiment, placement.place(experiment)) == {
+            "OMP_SCHEDULE": name
+        }
     others = [name for name in specs.NAMES if name != "native"]
     for name in others:
         assert not any(isinstance(knob, OmpSchedule) for knob in specs.of(name).knobs)

@@ -42,11 +42,11 @@ def forgetful(monkeypatch, tmp_path):
     """Nothing is remembered of compilers, before or after, and no library is built yet."""
     monkeypatch.setattr(library_build, "folder", lambda: tmp_path / "native")
     caches = (compiler._tried, compilers.version, compilers.has_own_header)
-    for one in caches:
-        one.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
     yield
-    for one in caches:
-        one.cache_clear()
+    for cache in caches:
+        cache.cache_clear()
 
 
 def test_without_any_compiler_each_says_what_to_install(forgetful, monkeypatch, tmp_path):
@@ -131,28 +131,30 @@ def listed(folder):
 
 
 def test_a_machine_without_compilers_and_numactl_skips_those_cells_with_reasons(tmp_path):
-    found = listed(linked(tmp_path / "bin", "git", "ldconfig"))
-    assert all(reason and "\n" not in reason for reason in found["Compiler"].values())
-    for name, reason in found["Compiler"].items():
+    by_suite = listed(linked(tmp_path / "bin", "git", "ldconfig"))
+    assert all(reason and "\n" not in reason for reason in by_suite["Compiler"].values())
+    for name, reason in by_suite["Compiler"].items():
         cc = name.partition("_")[0]
         assert reason.startswith(f"{cc} is not installed: apt install {cc}"), name
-    ours = [reason for name, reason in found["InstructionSet"].items() if name.endswith("-native")]
-    for reasons in (found["OmpSchedule"].values(), ours):
+    ours = [
+        reason for name, reason in by_suite["InstructionSet"].items() if name.endswith("-native")
+    ]
+    for reasons in (by_suite["OmpSchedule"].values(), ours):
         assert reasons and all("gcc is not installed" in reason for reason in reasons)
-    assert "gcc is not installed" in found["Framework"]["native"]
-    assert found["Framework"]["numpy"] is None
-    numa = found["NumaPolicy"]  # one node, or no numactl
+    assert "gcc is not installed" in by_suite["Framework"]["native"]
+    assert by_suite["Framework"]["numpy"] is None
+    numa = by_suite["NumaPolicy"]  # one node, or no numactl
     assert all((reason is None) == (name == "default") for name, reason in numa.items())
-    assert found["SeqLen"]["256-torch"] is None
+    assert by_suite["SeqLen"]["256-torch"] is None
 
 
 @needs_gcc
 def test_a_machine_with_gcc_alone_skips_clang_s_cells_only(tmp_path):
     """gcc finds its own assembler and linker beside itself or on PATH."""
-    found = listed(linked(tmp_path / "bin", "gcc", "as", "ld", "objdump", "git", "ldconfig"))
-    for name, reason in found["Compiler"].items():
+    by_suite = listed(linked(tmp_path / "bin", "gcc", "as", "ld", "objdump", "git", "ldconfig"))
+    for name, reason in by_suite["Compiler"].items():
         if name.startswith("clang"):
             assert reason.startswith("clang is not installed: apt install clang"), name
         elif "libiomp5" not in name:
             assert reason is None, name
-    assert found["Framework"]["native"] is None
+    assert by_suite["Framework"]["native"] is None

@@ -51,15 +51,15 @@ def test_it_is_built_once_and_its_commands_are_kept(sources):
 
 @needs_gcc
 def test_whatever_it_depends_on_names_it(sources, monkeypatch):
-    asked = [
+    experiments = [
         asking(),
         asking(level="O3"),
         asking(lto=True),
         asking(cc_target="generic"),
         asking(instruction_set="avx2"),
     ]
-    places = {library_build.place(one, sources) for one in asked}
-    assert len(places) == len(asked)
+    places = {library_build.place(experiment, sources) for experiment in experiments}
+    assert len(places) == len(experiments)
     assert library_build.place(asking(omp_schedule="guided", threads=1), sources) in places
     before = library_build.place(asking(), sources)
     (sources / "sum.h").write_text("float sum_of(const float *, int);\nfloat third(float);\n")
@@ -72,9 +72,9 @@ def test_whatever_it_depends_on_names_it(sources, monkeypatch):
 @needs_gcc
 def test_a_library_for_this_processor_is_not_taken_for_another_s(sources, monkeypatch):
     own, generic = asking(), asking(cc_target="generic")
-    before = [library_build.place(one, sources) for one in (own, generic)]
+    before = [library_build.place(experiment, sources) for experiment in (own, generic)]
     monkeypatch.setattr(library_build, "_processor", lambda: ["another one"])
-    after = [library_build.place(one, sources) for one in (own, generic)]
+    after = [library_build.place(experiment, sources) for experiment in (own, generic)]
     assert after[0] != before[0] and after[1] == before[1]
 
 
@@ -150,19 +150,19 @@ def test_a_sweep_builds_each_once_in_one_line(own_root, monkeypatch):
     sources = written(own_root / "src")
     monkeypatch.setattr(library_build, "SOURCES", sources)
     said = []
-    asked = [
+    experiments = [
         asking(),
         asking(threads=1),
         asking(level="O0"),
         asking().but(engine="numpy", cc_level="Ofast"),
     ]
-    ahead.libraries(asked, said.append)
+    ahead.libraries(experiments, said.append)
     assert said == ["building the native engine: 2 libraries"]
-    assert all(library_build.place(one).exists() for one in asked[:3])
-    ahead.libraries(asked, said.append)
+    assert all(library_build.place(experiment).exists() for experiment in experiments[:3])
+    ahead.libraries(experiments, said.append)
     assert len(said) == 1
     (sources / "sum.c").write_text("no C\n")
-    ahead.libraries(asked[:1], said.append)
+    ahead.libraries(experiments[:1], said.append)
     assert said[1] == "building the native engine: 1 library"
     assert "cannot build" in said[2] and "cells that need it will fail" in said[2]
 

@@ -124,6 +124,6 @@ def test_pairs_are_those_of_blocks():
 
 
 def test_products_are_counted(engine, batch_of):
-    found = engine.evidence(batch_of(SMALL))
-    assert found["products_by_library"] == {"own": 3 * (4 * 2 + 1) + 2 * 2 * 6}
-    assert found["library_calls"] == 0
+    evidence = engine.evidence(batch_of(SMALL))
+    assert evidence.products_by_library == {"own": 3 * (4 * 2 + 1) + 2 * 2 * 6}
+    assert evidence.library_calls == 0

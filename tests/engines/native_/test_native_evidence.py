@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec import structs
 from toy_sources import COMPILERS, NATIVE, why_no
 
 from cputrain import engines, paths
@@ -45,31 +46,31 @@ def evidence(experiment):
     ids=str,
 )
 def test_all_products_are_counted(changes):
-    asked = SMALL.but(**changes)
-    found, _ = evidence(asked)
-    require(executed.checks(asked, found))
-    assert found["products_by_library"] == {"own": native_products(asked)}
+    experiment = SMALL.but(**changes)
+    shown, _ = evidence(experiment)
+    require(executed.checks(experiment, shown))
+    assert shown.products_by_library == {"own": native_products(experiment)}
 
 
 def test_a_library_that_was_not_asked_for_is_found(monkeypatch):
     if (reason := library_search.why_not("openblas")) is not None:
         pytest.skip(reason)
     monkeypatch.setenv(matmul.VARIABLE, str(library_search.find("openblas")))
-    asked = SMALL.but(matmul_backend="openblas", seq_len=100)
-    found, readings = evidence(asked)
-    require(executed.checks(asked, found))
+    experiment = SMALL.but(matmul_backend="openblas", seq_len=100)
+    shown, readings = evidence(experiment)
+    require(executed.checks(experiment, shown))
     assert readings["blas"]["threads"] == 1
     for other in ("default", "mkl"):
         with pytest.raises(NotInForce, match="matrix products by library"):
-            require(executed.checks(asked.but(matmul_backend=other), found))
-    few = found | {"library_calls": 3}
+            require(executed.checks(experiment.but(matmul_backend=other), shown))
+    few = structs.replace(shown, library_calls=3)
     with pytest.raises(NotInForce, match="calls of another library"):
-        require(executed.checks(asked, few))
+        require(executed.checks(experiment, few))
     own, _ = evidence(SMALL)
     with pytest.raises(NotInForce, match="matrix products by library"):
         require(executed.checks(SMALL.but(matmul_backend="openblas"), own))
     with pytest.raises(NotInForce, match="calls of another library: asked for 0, found 1"):
-        require(executed.checks(SMALL, own | {"library_calls": 1}))
+        require(executed.checks(SMALL, structs.replace(own, library_calls=1)))
 
 
 def test_flushing_denormal_numbers_is_found():

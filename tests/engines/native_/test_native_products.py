@@ -105,7 +105,7 @@ def test_exp_is_exact_to_rounding(library):
 def test_the_normal_distribution_is_exact_to_rounding(library):
     x = np.linspace(-12, 12, 100_001).astype(np.float32)
     expected = [0.5 * math.erfc(-value / math.sqrt(2)) for value in x.tolist()]
-    found = values(library, 1, x)
-    assert np.abs(found - expected).max() < 2.5e-7
-    assert found.min() >= 0 and found.max() <= 1
+    actual = values(library, 1, x)
+    assert np.abs(actual - expected).max() < 2.5e-7
+    assert actual.min() >= 0 and actual.max() <= 1
     assert values(library, 1, np.zeros(1, np.float32))[0] == pytest.approx(0.5, abs=1e-7)

@@ -46,9 +46,9 @@ def same_work(experiment, batch_of, steps=10):
     mine, reference = pair(experiment)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(steps)]
-    found = mine.gradients(batches[0])
-    assert found.keys() == weight_shapes(experiment).keys()
-    gradients_agree(found, reference.gradients(batches[0]))
+    gradients = mine.gradients(batches[0])
+    assert gradients.keys() == weight_shapes(experiment).keys()
+    gradients_agree(gradients, reference.gradients(batches[0]))
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
@@ -73,8 +73,8 @@ def test_accumulated_steps_agree(many, tied, batch_of):
     mine, reference = pair(experiment)
     for step in range(3):
         batches = [batch_of(experiment, seed=step * many + i, ignored=i) for i in range(many)]
-        found, expected = mine.train_step(*batches), reference.train_step(*batches)
-        assert found == pytest.approx(expected, rel=1e-3)
+        loss, reference_loss = mine.train_step(*batches), reference.train_step(*batches)
+        assert loss == pytest.approx(reference_loss, rel=1e-3)
     gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]), most=1e-3)
     assert mine.steps_done == reference.steps_done == 3
 
@@ -82,8 +82,8 @@ def test_accumulated_steps_agree(many, tied, batch_of):
 def test_weights_agree_after_steps(batch_of):
     mine, reference = same_work(NATIVE.but(**SMALL), batch_of, steps=5)
     expected, width = reference.weights(), NATIVE.but(**SMALL).model.n_embd
-    for name, found in mine.weights().items():
-        difference = np.abs(found - expected[name])
+    for name, weight in mine.weights().items():
+        difference = np.abs(weight - expected[name])
         if name.endswith("qkv.bias"):
             # The gradient of k's bias is 0 but for rounding, and AdamW makes steps of that.
             difference[width : 2 * width] = 0
@@ -127,16 +127,16 @@ def test_later_tokens_are_not_seen(batch_of):
 def test_threads_agree(batch_of):
     """The same tiles, whoever computes them: not one bit differs."""
     experiment = NATIVE.but(n_layer=2, n_embd=64, n_head=2, seq_len=200, batch_size=2)
-    found = []
+    trained = []
     for threads in (1, 2, 3):
         with with_threads(threads):
             engine = engines.build(experiment, initial.initial_weights(experiment))
             assert engine.readings()["openmp_team"] == threads
             for i in range(2):
                 engine.train_step(batch_of(experiment, seed=i))
-            found.append(engine.weights())
-    for other in found[1:]:
-        assert all(np.array_equal(found[0][name], other[name]) for name in other)
+            trained.append(engine.weights())
+    for other in trained[1:]:
+        assert all(np.array_equal(trained[0][name], other[name]) for name in other)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -153,8 +153,8 @@ def test_a_library_does_the_same_work(name, shape, threads, batch_of, monkeypatc
         gradients_agree(mine.gradients(batches[0]), reference.gradients(batches[0]))
         for batch in batches:
             assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-3)
-        found = mine.evidence(batches[0])
-        assert list(found["products_by_library"]) == [name]
-        assert found["library_calls"] >= found["products_by_library"][name] > 0
+        evidence = mine.evidence(batches[0])
+        assert list(evidence.products_by_library) == [name]
+        assert evidence.library_calls >= evidence.products_by_library[name] > 0
         blas = mine.readings()["blas"]
         assert blas["name"] == name and blas["threads"] == 1

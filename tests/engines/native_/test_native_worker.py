@@ -28,10 +28,10 @@ def run(experiment):
 
 @pytest.mark.skipif("gcc" not in COMPILERS, reason=str(why_no("gcc")))
 def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, monkeypatch):
-    asked = asking(level="O2", lto=True, omp_schedule="dynamic,4")
-    record = run(asked)
+    experiment = asking(level="O2", lto=True, omp_schedule="dynamic,4")
+    record = run(experiment)
     assert record["status"] == "ok" and record["phases"]["native_build_s"] > 0
-    assert library_build.place(asked).exists()
+    assert library_build.place(experiment).exists()
     checks = {check["name"]: check for check in record["in_force"]}
     assert checks["vector_instructions"]["found"].keys() == {"zmm", "ymm", "xmm_packed"}
     assert checks["link-time optimization of the native engine"]["found"] is True
@@ -54,9 +54,9 @@ def test_a_worker_builds_what_is_missing_in_a_phase_of_its_own(own_root, here, m
 @pytest.mark.skipif("clang" not in COMPILERS, reason=str(why_no("clang")))
 def test_clang_s_library_runs_on_libiomp5(leased):
     record = run(asking("clang", "Ofast", threads=2))
-    found = {check["name"]: str(check["found"]) for check in record["in_force"]}
-    assert record["status"] == "ok" and found["compiler of the native engine"] == "clang"
-    assert "libiomp5" in found["OpenMP runtime that the native engine is bound to"]
+    actual = {check["name"]: str(check["found"]) for check in record["in_force"]}
+    assert record["status"] == "ok" and actual["compiler of the native engine"] == "clang"
+    assert "libiomp5" in actual["OpenMP runtime that the native engine is bound to"]
 
 
 def test_every_setting_has_a_place_among_the_knobs():

@@ -58,8 +58,8 @@ def test_micro_batches_add_up_to_the_large_batch(small, batch_of):
     halves = [type(batch)(batch.inputs[i : i + 1], batch.targets[i : i + 1]) for i in range(4)]
     assert parts.train_step(*halves) == pytest.approx(whole.train_step(batch), rel=1e-5)
     expected = whole.weights()
-    for name, found in parts.weights().items():
-        difference = np.abs(found - expected[name])
+    for name, weight in parts.weights().items():
+        difference = np.abs(weight - expected[name])
         assert np.quantile(difference, 0.99) < 1e-5, name
     assert parts.steps_done == whole.steps_done == 1
 

@@ -129,38 +129,40 @@ def test_the_engine_trains_as_with_numpys_own(name, shape, monkeypatch, batch_of
     reference = engines.build(experiment, weights)
     ignored = min(5, experiment.training.seq_len - 1)
     batches = [batch_of(experiment, seed=i, ignored=ignored) for i in range(3)]
-    found, expected = mine.gradients(batches[0]), reference.gradients(batches[0])
+    gradients, expected = mine.gradients(batches[0]), reference.gradients(batches[0])
     for key, gradient in expected.items():
         largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[key] - gradient).max() <= 1e-5 * largest, key
+        assert np.abs(gradients[key] - gradient).max() <= 1e-5 * largest, key
     for batch in batches:
         assert mine.train_step(batch) == pytest.approx(reference.train_step(batch), rel=1e-5)
     evidence = mine.evidence(batches[0])
-    asked = experiment.but(matmul_backend=name)
-    assert evidence["products_by_library"] == {name: numpy_products(asked)}
-    inforce.require(executed.checks(asked, evidence))
+    experiment = experiment.but(matmul_backend=name)
+    assert evidence.products_by_library == {name: numpy_products(experiment)}
+    inforce.require(executed.checks(experiment, evidence))
 
 
 def built(name, small, monkeypatch):
     give(monkeypatch, name)
-    asked = small.but(engine="numpy", attention_backend="manual", matmul_backend=name)
-    return asked, NumpyEngine(asked, initial.initial_weights(asked))
+    experiment = small.but(engine="numpy", attention_backend="manual", matmul_backend=name)
+    return experiment, NumpyEngine(experiment, initial.initial_weights(experiment))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_product_that_stayed_with_numpy_is_found(name, small, monkeypatch, batch_of):
-    asked, engine = built(name, small, monkeypatch)
+    experiment, engine = built(name, small, monkeypatch)
     engine._gpt._heads._multiply = np.matmul
     with pytest.raises(inforce.NotInForce, match=f"matrix products by library.*'{name}'"):
-        inforce.require(executed.checks(asked, engine.evidence(batch_of(asked))))
+        inforce.require(executed.checks(experiment, engine.evidence(batch_of(experiment))))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_engine_that_does_not_use_it_is_found(name, small, monkeypatch, batch_of):
-    asked, _ = built(name, small, monkeypatch)
-    lying = NumpyEngine(asked.but(matmul_backend="default"), initial.initial_weights(asked))
+    experiment, _ = built(name, small, monkeypatch)
+    lying = NumpyEngine(
+        experiment.but(matmul_backend="default"), initial.initial_weights(experiment)
+    )
     with pytest.raises(inforce.NotInForce, match="matrix products by library"):
-        inforce.require(executed.checks(asked, lying.evidence(batch_of(asked))))
+        inforce.require(executed.checks(experiment, lying.evidence(batch_of(experiment))))
 
 
 def test_readings_name_the_library_and_its_threads(small, monkeypatch):
@@ -177,10 +179,10 @@ def test_readings_name_the_library_and_its_threads(small, monkeypatch):
 
 
 def test_float64_and_a_path_that_was_not_given_are_refused(small, monkeypatch):
-    asked = small.but(engine="numpy", attention_backend="manual", matmul_backend="onednn")
-    weights = initial.initial_weights(asked)
+    experiment = small.but(engine="numpy", attention_backend="manual", matmul_backend="onednn")
+    weights = initial.initial_weights(experiment)
     with pytest.raises(EngineError, match="matmul_backend = 'onednn': fp32 only"):
-        NumpyEngine(asked, weights, np.float64)
+        NumpyEngine(experiment, weights, np.float64)
     monkeypatch.delenv("CPUTRAIN_MATMUL_LIBRARY", raising=False)
     with pytest.raises(EngineError, match="CPUTRAIN_MATMUL_LIBRARY does not say"):
-        NumpyEngine(asked, weights)
+        NumpyEngine(experiment, weights)

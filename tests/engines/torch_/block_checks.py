@@ -8,8 +8,8 @@ from cputrain.model import shapes
 
 def names_and_shapes(experiment):
     """The model has the tensors of model.shapes, in any order."""
-    found = {name: tuple(p.shape) for name, p in make(experiment).named_parameters()}
-    assert found == shapes.weight_shapes(experiment)
+    weight_shapes = {name: tuple(p.shape) for name, p in make(experiment).named_parameters()}
+    assert weight_shapes == shapes.weight_shapes(experiment)
 
 
 def equals(block, by_hand, x):
@@ -19,8 +19,8 @@ def equals(block, by_hand, x):
     for function in (block, lambda x: by_hand(block, x)):
         y = function(x)
         results.append([y, *torch.autograd.grad((y * weight).sum(), [x, *block.parameters()])])
-    for found, expected in zip(*results, strict=True):
-        assert (found - expected).abs().max() < 1e-9 * max(1, expected.abs().max())
+    for actual, expected in zip(*results, strict=True):
+        assert (actual - expected).abs().max() < 1e-9 * max(1, expected.abs().max())
 
 
 def sees_nothing_later(experiment, at):
@@ -64,10 +64,10 @@ def agrees_in_low_precision(experiment, share=0.03):
         if how == "bf16":
             made = made.to(torch.bfloat16)
         with torch.autocast("cpu", torch.bfloat16, enabled=how == "mixed"):
-            found = made.hidden(parts[0])
+            actual = made.hidden(parts[0])
             loss = made.train()(*parts)
         assert made.h[0](expected.to(made.wte.dtype)).dtype == made.wte.dtype
-        away = (found.float() - expected).norm() / expected.norm()
+        away = (actual.float() - expected).norm() / expected.norm()
         assert 1e-5 < away < share, (how, away)
         loss.backward()
         for name, p in made.named_parameters():

@@ -48,12 +48,12 @@ def gradients(made, parts):
     return loss.item(), {name: p.grad for name, p in made.named_parameters()}
 
 
-def assert_same(found, expected, share=1e-5):
+def assert_same(actual, expected, share=1e-5):
     """Two sets of gradients agree within a share of each one's largest entry."""
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     for name, gradient in expected.items():
         if gradient is None:
-            assert found[name] is None, name
+            assert actual[name] is None, name
             continue
         largest = gradient.abs().max().item()
-        assert (found[name] - gradient).abs().max().item() <= share * largest + 1e-9, name
+        assert (actual[name] - gradient).abs().max().item() <= share * largest + 1e-9, name

@@ -33,15 +33,15 @@ def step(made, experiment, parts):
 
 def profiled(made, experiment, parts):
     """A profile of one step; no gradients stay."""
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as found:
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profile_of_step:
         step(made, experiment, parts)
     made.zero_grad()
-    return found
+    return profile_of_step
 
 
 def failed(results):
     """Names of the checks that do not hold."""
-    return {name for name, _, _, ok in results if not ok}
+    return {check.name for check in results if not check.ok}
 
 
 def arrays(made):

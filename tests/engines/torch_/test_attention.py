@@ -58,8 +58,8 @@ def with_gradients(function, x, weights, seed=5):
     value = function(x)
     wanted = {"x": x, **weights}
     upstream = torch.randn(value.shape, generator=torch.Generator().manual_seed(seed))
-    found = torch.autograd.grad((value * upstream.to(value.dtype)).sum(), list(wanted.values()))
-    return {"value": value.detach(), **dict(zip(wanted, found, strict=True))}
+    gradients = torch.autograd.grad((value * upstream.to(value.dtype)).sum(), list(wanted.values()))
+    return {"value": value.detach(), **dict(zip(wanted, gradients, strict=True))}
 
 
 def check_against_reference(experiment, module, tolerance=1e-5):

@@ -49,9 +49,9 @@ def pairs(kind, length=LENGTH, window=WINDOW):
 
 def fused_kernels(step):
     """How many fused kernels the product's evidence of `step` has."""
-    with profiled() as found:
+    with profiled() as profile:
         step()
-    (check,) = executed.attention(BASE, operators(found))
+    (check,) = executed.attention(BASE, operators(profile))
     return check.actual
 
 
@@ -144,8 +144,8 @@ def test_work_falls_with_the_window(backend):
         module, x = make(attention_backend=backend, **changes)
         with FlopCounterMode(display=False, custom_mapping=mapping) as counter:
             module(x)
-        found = counter.get_flop_counts()["Global"]
-        return found.get(FLASH, 0) + found.get(torch.ops.aten.bmm, 0)
+        flops = counter.get_flop_counts()["Global"]
+        return flops.get(FLASH, 0) + flops.get(torch.ops.aten.bmm, 0)
 
     full = work()
     for kind in ("local", "sliding"):

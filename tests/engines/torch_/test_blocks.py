@@ -31,8 +31,8 @@ def test_only_the_block_that_is_asked_for_is_imported(monkeypatch):
 def test_shapes_of_a_block(architecture):
     experiment = SMALL.but(**(BERT if architecture == "bert" else {"architecture": architecture}))
     block = model.make_block(experiment)
-    found = {name: tuple(p.shape) for name, p in block.named_parameters()}
-    assert found == shapes.BLOCKS[architecture](experiment)
+    weight_shapes = {name: tuple(p.shape) for name, p in block.named_parameters()}
+    assert weight_shapes == shapes.BLOCKS[architecture](experiment)
     assert block(torch.randn(3, 24, 32)).shape == (3, 24, 32)
 
 
@@ -77,5 +77,5 @@ def test_order_of_norms_and_residuals(post, attention_backend):
     else:
         y = x + attention(norm(x, w, "ln_1"), w, causal=True)
         y = y + mlp(norm(y, w, "ln_2"), w)
-    found = block(torch.from_numpy(x).float()).detach().numpy()
-    assert np.abs(found - y).max() < 1e-4 * np.abs(y).max()
+    actual = block(torch.from_numpy(x).float()).detach().numpy()
+    assert np.abs(actual - y).max() < 1e-4 * np.abs(y).max()

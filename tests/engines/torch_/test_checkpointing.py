@@ -23,26 +23,28 @@ def test_the_same_gradients(name):
     torch.manual_seed(0)  # moe's router is noisy
     loss, expected = gradients(make(plain, spread=0.1), parts)
     torch.manual_seed(0)
-    found_loss, found = gradients(make(plain.but(activation_checkpointing=True), spread=0.1), parts)
-    assert found_loss == loss
-    assert_same(found, expected, 1e-6)
+    loss_again, gradients_again = gradients(
+        make(plain.but(activation_checkpointing=True), spread=0.1), parts
+    )
+    assert loss_again == loss
+    assert_same(gradients_again, expected, 1e-6)
 
 
 def kept(experiment):
     """Numbers that the forward pass keeps for the backward one, weights left out."""
-    made, parts, found = make(experiment), batch(experiment), {}
+    made, parts, sizes = make(experiment), batch(experiment), {}
     weights = {p.data_ptr() for p in made.parameters()}
 
     def keep(tensor):
         storage = tensor.untyped_storage().data_ptr()
         if tensor.data_ptr() not in weights:
-            found[storage] = tensor.untyped_storage().nbytes() // 4
+            sizes[storage] = tensor.untyped_storage().nbytes() // 4
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         loss = made(*parts)
     assert loss.requires_grad
-    return sum(found.values())
+    return sum(sizes.values())
 
 
 def test_only_the_inputs_of_blocks_are_kept():
@@ -63,7 +65,7 @@ def test_dropout_repeats_itself(architecture):
         made = make(plain.but(activation_checkpointing=checkpointing), spread=0.1)
         torch.manual_seed(5)
         results.append((*gradients(made, parts), torch.rand(1).item()))
-    (loss, expected, _), (found_loss, found, _) = results
-    assert found_loss == loss
-    assert_same(found, expected, 1e-6)
+    (loss, expected, _), (loss_again, gradients_again, _) = results
+    assert loss_again == loss
+    assert_same(gradients_again, expected, 1e-6)
     assert results[0][2] == results[1][2]  # and the generator goes on as without

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from msgspec import structs
 from settled import settled
 
 from cputrain import engines
 from cputrain.data.batches import Batch
-from cputrain.engines import EngineError
+from cputrain.engines import EngineError, executed
+from cputrain.engines.torch_.schema import TorchEvidence
+from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model import initial
 
 torch = pytest.importorskip("torch")
@@ -41,19 +44,22 @@ def test_aot_eager_is_one_graph(attention, batch_of):
     engine = build("aot_eager", attention)
     follows_eager(engine, batch_of)
     for _ in range(2):  # looking compiles nothing
-        found = engine.evidence(batch_of(TINY))
-        ops, proved = found.pop("ops"), found.pop("precision")
-        assert all(right for *_, right in proved)
-        assert found == {
-            "graphs": 1,
-            "graph_breaks": 0,
-            "recompiles": 0,
-            "backend_called": True,
-            "optimizer_kernel": "fused",
-            "checkpointed": False,
-        }
-    fused = any("flash_attention_for_cpu" in name for name in ops)
-    assert fused == (attention == "sdpa")
+        evidence = engine.evidence(batch_of(TINY))
+        assert all(check.ok for check in evidence.precision)
+        assert structs.replace(evidence, ops={}, precision=[]) == TorchEvidence(
+            graphs=1,
+            graph_breaks=0,
+            recompiles=0,
+            backend_called=True,
+            optimizer_kernel="fused",
+            checkpointed=False,
+            precision=[],
+        )
+    experiment = TINY.but(compile="aot_eager", attention_backend=attention)
+    require(executed.checks(experiment, evidence))
+    other = {"sdpa": "manual", "manual": "sdpa"}[attention]
+    with pytest.raises(NotInForce, match="fused attention kernels"):
+        require(executed.checks(experiment.but(attention_backend=other), evidence))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +85,9 @@ def test_one_graph_whatever_is_trained(changes, batch_of):
         engine.train_step(*batches[: experiment.training.grad_accum])
         engine.loss(batches[0])
         engine.gradients(batches[0])
-        found = engine.evidence(batches[0])
-        assert (found["graphs"], found["graph_breaks"], found["recompiles"]) == (1, 0, 0)
-        assert found["backend_called"]
+        evidence = engine.evidence(batches[0])
+        assert (evidence.graphs, evidence.graph_breaks, evidence.recompiles) == (1, 0, 0)
+        assert evidence.backend_called
 
 
 def with_nodes(batch):
@@ -94,18 +100,18 @@ def test_a_step_that_ran_eagerly_is_seen(batch_of):
     engine = build("aot_eager")
     with torch.compiler.set_stance("force_eager"):
         engine.train_step(batch_of(TINY))
-        found = engine.evidence(batch_of(TINY))
-    assert found["graphs"] == 0
-    assert not found["backend_called"]
+        evidence = engine.evidence(batch_of(TINY))
+    assert evidence.graphs == 0
+    assert not evidence.backend_called
 
 
 def test_a_compiled_model_that_goes_back_to_eager_is_seen(batch_of):
     engine = build("aot_eager")
     engine.train_step(batch_of(TINY))
     with torch.compiler.set_stance("force_eager"):
-        found = engine.evidence(batch_of(TINY))
-    assert found["graphs"] == 1
-    assert not found["backend_called"]
+        evidence = engine.evidence(batch_of(TINY))
+    assert evidence.graphs == 1
+    assert not evidence.backend_called
 
 
 def test_recompiling_is_seen(batch_of):
@@ -113,8 +119,8 @@ def test_recompiling_is_seen(batch_of):
     engine.train_step(batch_of(TINY))
     with torch.no_grad():
         engine._passes.forward(batch_of(TINY))
-    found = engine.evidence(batch_of(TINY))
-    assert (found["graphs"], found["recompiles"]) == (1, 1)
+    evidence = engine.evidence(batch_of(TINY))
+    assert (evidence.graphs, evidence.recompiles) == (1, 1)
 
 
 @pytest.mark.parametrize("suppress", [False, True])

@@ -48,12 +48,12 @@ def test_looking_changes_nothing(name):
                 before = engine.weights()
                 engine.loss(batch)
                 engine.gradients(batch)
-                found = engine.evidence(batch)
+                evidence = engine.evidence(batch)
                 assert engine.steps_done == step
                 assert differing(before, engine.weights()) == set()
             losses.append(engine.train_step(batch))
             if look and step:  # the first pass of a compiled model is not all its own
-                assert [row for row in found["precision"] if not row[3]] == []
+                assert [check for check in evidence.precision if not check.ok] == []
         results.append((losses, engine.weights(), engine.state_bytes(), torch.get_rng_state()))
     (plain_losses, plain, plain_bytes, plain_random), (losses, looked, kept, random) = results
     assert losses == plain_losses
@@ -66,7 +66,7 @@ def test_looking_changes_nothing(name):
 @pytest.mark.parametrize("again", [False, True])
 def test_blocks_that_are_computed_again_are_seen(architecture, again):
     experiment = SMALL.but(architecture=architecture, activation_checkpointing=again)
-    assert build(experiment).evidence(make_batch(SMALL))["checkpointed"] == again
+    assert build(experiment).evidence(make_batch(SMALL)).checkpointed == again
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -77,9 +77,9 @@ def test_compiled_blocks_that_are_computed_again_are_seen(changes, again):
     )
     engine, batch = build(experiment), make_batch(experiment)
     engine.train_step(batch)
-    found = engine.evidence(batch)
-    assert found["checkpointed"] == again
-    assert (found["graphs"], found["graph_breaks"], found["backend_called"]) == (1, 0, True)
+    evidence = engine.evidence(batch)
+    assert evidence.checkpointed == again
+    assert (evidence.graphs, evidence.graph_breaks, evidence.backend_called) == (1, 0, True)
 
 
 def test_products_are_counted_by_pass():
@@ -88,13 +88,13 @@ def test_products_are_counted_by_pass():
     x, w = torch.ones(3, 4, requires_grad=True), torch.ones(4, 5, requires_grad=True)
 
     def step(extra):
-        with profiled() as found:
+        with profiled() as profile:
             y = (x @ w).sum()
             with in_backward():
                 y.backward()
                 for _ in range(extra):
                     torch.mm(x, w)
-        return found
+        return profile
 
     assert not products_again(step(0), vocab_size=99)
     assert products_again(step(1), vocab_size=99)
@@ -103,10 +103,10 @@ def test_products_are_counted_by_pass():
 
 def test_experts_show_their_load():
     experiment = SMALL.but(architecture="moe")
-    load = build(experiment).evidence(make_batch(SMALL))["moe_load"]
+    load = build(experiment).evidence(make_batch(SMALL)).moe_load
     assert len(load) == experiment.model.n_layer
     assert all(len(row) == 4 and sum(row) == pytest.approx(1) for row in load)
-    assert "moe_load" not in build(SMALL).evidence(make_batch(SMALL))
+    assert build(SMALL).evidence(make_batch(SMALL)).moe_load is None
 
 
 def test_what_torch_says_of_itself():

@@ -12,6 +12,8 @@ from cputrain.engines import EngineError
 
 torch = pytest.importorskip("torch")
 
+from cputrain.engines.torch_.evidence import PRODUCTS  # noqa: E402
+
 PARTS = ("inputs", "targets", "relations", "node_targets")
 
 
@@ -46,13 +48,13 @@ def test_micro_batches_add_up_to_a_large_batch(changes):
     large, small = build(whole), build(parts)
     for seed in range(2):
         batch = make_batch(whole, seed)
-        expected, found = large.gradients(batch), {}
+        expected, mean = large.gradients(batch), {}
         for micro in cut(batch, 4):
             for name, gradient in small.gradients(micro).items():
-                found[name] = found.get(name, 0) + gradient / 4
+                mean[name] = mean.get(name, 0) + gradient / 4
         for name, gradient in expected.items():
             largest = np.abs(gradient).max()
-            assert np.abs(found[name] - gradient).max() <= 1e-5 * largest + 1e-8, name
+            assert np.abs(mean[name] - gradient).max() <= 1e-5 * largest + 1e-8, name
         loss = large.train_step(batch)
         assert small.train_step(*cut(batch, 4)) == pytest.approx(loss, rel=1e-5)
         after = small.weights()
@@ -76,6 +78,11 @@ def test_looking_between_micro_batches_loses_nothing():
     assert differing(looked.weights(), plain.weights()) == set()
 
 
+def products(evidence):
+    """Matrix products of the step."""
+    return sum(evidence.ops.get(name, 0) for name in PRODUCTS)
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("changes", [{}, DROPS], ids=["plain", "dropout"])
 def test_a_forward_pass_alone_trains_nothing(backend, changes):
@@ -90,15 +97,17 @@ def test_a_forward_pass_alone_trains_nothing(backend, changes):
     assert engine.steps_done == 3
     assert engine.state_bytes() == 0
     assert differing(start, engine.weights()) == set()
-    found, expected = engine.gradients(batch), trained.gradients(batch)
-    assert np.allclose(found["wte"], expected["wte"], rtol=1e-4, atol=1e-7)
+    gradients, expected = engine.gradients(batch), trained.gradients(batch)
+    assert np.allclose(gradients["wte"], expected["wte"], rtol=1e-4, atol=1e-7)
     evidence = engine.evidence(batch)
     assert engine.steps_done == 3
-    assert evidence["optimizer_kernel"] is None
-    assert not any("backward" in name.lower() for name in evidence["ops"])
+    assert evidence.optimizer_kernel is None
+    # A backward pass has two products for each of the forward pass.
+    training = build(SMALL.but(n_layer=1, **changes)).evidence(batch)
+    assert products(training) == 3 * products(evidence) > 0
     if backend != "eager":
-        assert (evidence["graphs"], evidence["recompiles"]) == (1, 0)
-        assert evidence["backend_called"]
+        assert (evidence.graphs, evidence.recompiles) == (1, 0)
+        assert evidence.backend_called
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -131,8 +140,8 @@ def test_evaluation_drops_nothing(backend):
     seen = {dropping.accumulate(batch, 1.0) for _ in range(3)}
     assert len(seen) == 3
     if backend != "eager":
-        found = dropping.evidence(batch)
-        assert (found["graphs"], found["recompiles"], found["backend_called"]) == (1, 0, True)
+        evidence = dropping.evidence(batch)
+        assert (evidence.graphs, evidence.recompiles, evidence.backend_called) == (1, 0, True)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "mixed", "q8", "q8_torchao", "q4", "bitnet"])

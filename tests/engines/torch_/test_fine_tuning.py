@@ -52,9 +52,9 @@ def test_only_what_is_trained_changes(name):
     engine = build(experiment, started(experiment))
     batch = make_batch(experiment)
     before, first = engine.weights(), engine.loss(batch)
-    found = engine.gradients(batch)
-    assert set(found) == free
-    assert all(np.isfinite(gradient).all() for gradient in found.values())
+    gradients = engine.gradients(batch)
+    assert set(gradients) == free
+    assert all(np.isfinite(gradient).all() for gradient in gradients.values())
     for _ in range(8):
         engine.train_step(batch)
     assert engine.steps_done == 8
@@ -62,9 +62,10 @@ def test_only_what_is_trained_changes(name):
     assert engine.loss(batch) < first
     changed = engine.weights()
     evidence = engine.evidence(batch)
-    assert evidence["optimizer_kernel"] == "fused"
-    assert evidence.get("graphs", 1) == 1
-    assert evidence.get("recompiles", 0) == evidence.get("graph_breaks", 0) == 0
+    assert evidence.optimizer_kernel == "fused"
+    is_eager = experiment.runtime.compile == "eager"
+    expected = (None, None, None) if is_eager else (1, 0, 0)
+    assert (evidence.graphs, evidence.recompiles, evidence.graph_breaks) == expected
     assert differing(changed, engine.weights()) == set()
 
 
@@ -107,10 +108,10 @@ def test_merged_weights_give_the_same_model(name):
 def test_a_head_gets_the_gradients_of_full_training():
     experiment = SMALL.but(**TUNED["head"])
     weights, batch = started(experiment), make_batch(SMALL)
-    found = build(experiment, weights).gradients(batch)
+    gradients = build(experiment, weights).gradients(batch)
     full = build(experiment.but(fine_tuning="full"), weights).gradients(batch)
     assert len(full) > 20
-    assert np.allclose(found["head.weight"], full["head.weight"], rtol=1e-5, atol=1e-9)
+    assert np.allclose(gradients["head.weight"], full["head.weight"], rtol=1e-5, atol=1e-9)
 
 
 def test_full_fine_tuning_trains_everything():

@@ -29,8 +29,8 @@ def test_pairs_that_the_causal_kernel_skips(length):
         marked[..., start, :] = torch.nan
         forward = FLASH(q, k, marked, 0.0, True)[0]
         backward = FLASH_BACKWARD(upstream, q, k, marked, y, normalizer, 0.0, True)[0]
-        for i, found in enumerate((forward, backward)):
-            met[i] += found.isnan().any(-1)[0, 0]
+        for i, results in enumerate((forward, backward)):
+            met[i] += results.isnan().any(-1)[0, 0]
     expected = [math.ceil(keys / 50) for keys in executed(length, range(length))]
     assert met.tolist() == [expected, expected]
 

@@ -27,13 +27,13 @@ def by_position(block, x):
     hidden = gelu(norm(x, block.ln_1) @ block.fc.weight.T + block.fc.bias)
     half = hidden.shape[2] // 2
     u, v = hidden[..., :half], norm(hidden[..., half:], block.ln_gate)
-    found = []
+    outputs = []
     for t in range(x.shape[1]):
         gate = block.spatial.bias[t]
         for s in range(t + 1):
             gate = gate + block.spatial.weight[t, s] * v[:, s]
-        found.append(x[:, t] + (u[:, t] * gate) @ block.proj.weight.T + block.proj.bias)
-    return torch.stack(found, dim=1)
+        outputs.append(x[:, t] + (u[:, t] * gate) @ block.proj.weight.T + block.proj.bias)
+    return torch.stack(outputs, dim=1)
 
 
 def test_values_and_gradients_equal_a_loop():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from made_model import batch, make
-from made_precision import arrays, failed, prepared, profiled, setting, step
+from made_precision import ROUNDED, arrays, failed, prepared, profiled, setting, step
 from torch import nn
 
 from cputrain.engines.torch_ import forward_difference, in_precision, precision
@@ -19,37 +19,64 @@ def test_it_is_in_force_and_no_other_is(name):
     experiment = setting(name)
     made, parts = prepared(experiment), batch(experiment)
     before = arrays(made)
-    found = profiled(made, experiment, parts)
-    results = in_precision.look(made, experiment, found, parts[0])
+    profile = profiled(made, experiment, parts)
+    results = in_precision.look(made, experiment, profile, parts[0])
     assert not failed(results), results
     assert all(np.array_equal(before[n], array) for n, array in arrays(made).items())
     assert made.training
     for other in PRECISIONS:
         if other != name:
-            seen = in_precision.evidence(made, found)
+            counts = in_precision.counted(made, profile)
             difference = forward_difference.forward_difference(made, experiment, parts[0])
-            asked = experiment.but(precision=other)
-            wrong = failed(in_precision.checks(asked, seen))
-            assert wrong or not forward_difference.check(asked, difference)[-1], other
+            claimed = experiment.but(precision=other)
+            wrong = failed(in_precision.checks(claimed, counts))
+            assert wrong or not forward_difference.check(claimed, difference).ok, other
 
 
 @pytest.mark.parametrize("name", PRECISIONS)
 def test_after_looking_it_trains_as_before(name):
     experiment = setting(name)
-    one, other, parts = prepared(experiment), prepared(experiment), batch(experiment)
-    forward_difference.forward_difference(one, experiment, parts[0])
-    assert step(one, experiment, parts) == step(other, experiment, parts)
-    for a, b in zip(one.parameters(), other.parameters(), strict=True):
+    looked_at, other, parts = prepared(experiment), prepared(experiment), batch(experiment)
+    forward_difference.forward_difference(looked_at, experiment, parts[0])
+    assert step(looked_at, experiment, parts) == step(other, experiment, parts)
+    for a, b in zip(looked_at.parameters(), other.parameters(), strict=True):
         assert a.dtype == b.dtype
         assert np.array_equal(precision.to_numpy(a.grad), precision.to_numpy(b.grad))
 
 
-def test_int8_in_the_profile_is_one_product_for_each_layer():
-    experiment = setting("q8")
+def counted(experiment):
+    """What a step of its model shows."""
     made = prepared(experiment)
-    seen = in_precision.evidence(made, profiled(made, experiment, batch(experiment)))
-    assert seen["aten::_int_mm int8"] == seen["quantized layers"] == 2 * 4
-    assert "aten::addmm fp32" not in seen
+    return in_precision.counted(made, profiled(made, experiment, batch(experiment)))
+
+
+def products(counts, number):
+    """The matrix products of numbers of this type: "int8", "fp32"."""
+    named = [(name.split(), count) for name, count in counts.items()]
+    return sum(
+        count
+        for (operator, *types), count in named
+        if operator in in_precision.PRODUCTS and types == [number]
+    )
+
+
+def test_int8_in_the_profile_is_one_product_for_each_layer():
+    """Those of the forward pass; the backward pass and the rest of the model stay in fp32."""
+    rounded, plain = counted(setting("q8")), counted(setting("fp32"))
+    assert products(rounded, "int8") == rounded["quantized layers"] == 2 * 4
+    assert products(plain, "int8") == plain["quantized layers"] == 0
+    assert products(rounded, "fp32") == products(plain, "fp32") - 2 * 4
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_a_product_or_rounding_too_few_is_caught(name):
+    experiment = setting(name)
+    counts = counted(experiment)
+    *_, operation = in_precision.checks(experiment, counts)
+    assert operation.ok
+    least = int(operation.expected.split()[0])
+    few = counts | {operation.name: least - 1}
+    assert failed(in_precision.checks(experiment, few)) == {operation.name}
 
 
 def test_torchaos_int8_without_module_swap_is_caught():
@@ -63,7 +90,8 @@ def test_torchaos_int8_without_module_swap_is_caught():
     wrong = int8_mixed_precision_training(module_swap=False)
     quantize_(made.h, wrong, filter_fn=lambda layer, _: isinstance(layer, nn.Linear))
     results = in_precision.look(made, experiment, profiled(made, experiment, parts), parts[0])
-    assert {"types of matrix products", "aten::_int_mm int8"} <= failed(results)
+    *_, int8_products = in_precision.checks(experiment, counted(experiment))
+    assert {"types of matrix products", int8_products.name} <= failed(results)
     assert "difference of the forward pass from fp32" in failed(results)
 
 
@@ -84,10 +112,10 @@ def test_dynamic_quantization_which_does_not_train_is_caught():
     assert "h.0.mlp.fc.weight" not in arrays(made)
     with pytest.raises(DidNotTrain, match=r"is gone|has not moved"):
         gates.moved(start, arrays(made))
-    found = in_precision.checks(
-        experiment, in_precision.evidence(made, profiled(made, experiment, parts))
+    checks = in_precision.checks(
+        experiment, in_precision.counted(made, profiled(made, experiment, parts))
     )
-    assert {"quantized layers", "types of matrix products"} <= failed(found)
+    assert {"quantized layers", "types of matrix products"} <= failed(checks)
 
 
 @pytest.mark.parametrize("name", ["bf16", "q8", "q4"])
@@ -103,8 +131,8 @@ def test_the_difference_is_that_of_two_models(name):
         model.h[0].attn.qkv.register_forward_hook(lambda _, __, y: taken.append(y.detach().float()))
         model.hidden(parts[0])
     expected = (taken[0] - taken[1]).norm() / taken[1].norm()
-    found = forward_difference.forward_difference(made, experiment, parts[0])
-    assert found == pytest.approx(expected.item(), rel=1e-5)
+    difference = forward_difference.forward_difference(made, experiment, parts[0])
+    assert difference == pytest.approx(expected.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mixed", "q8"])
@@ -116,6 +144,6 @@ def test_it_is_in_force_where_compiled_and_looking_does_not_compile_again(name):
     assert loss == pytest.approx(eager, rel=1e-5)
     with torch.compiler.set_stance("fail_on_recompile"):
         for _ in range(2):
-            found = profiled(compiled, experiment, parts)
-            results = in_precision.look(made, experiment, found, parts[0])
+            profile = profiled(compiled, experiment, parts)
+            results = in_precision.look(made, experiment, profile, parts[0])
             assert not failed(results), results

@@ -19,8 +19,8 @@ def test_counts_that_were_not_set_are_found():
         "inter_op_threads": 2,
         "parallel_info": "\tmkl_get_max_threads() : 4\n",
     }
-    asked = settled(intra_op_threads=3, inter_op_threads=3)
-    checks = TorchThreads().checks(asked, None, readings)
+    experiment = settled(intra_op_threads=3, inter_op_threads=3)
+    checks = TorchThreads().checks(experiment, None, readings)
     assert {check.name: (check.actual, check.ok) for check in checks} == {
         INTER: (2, False),
         INTRA: (1, False),

@@ -61,12 +61,12 @@ def test_q4_has_sixteen_levels_in_each_group_of_a_row():
     rounded = quantized.group4(weight)
     for i in range(8):
         for start in range(0, 96, 32):
-            group, found = weight[i, start : start + 32], rounded[i, start : start + 32]
+            group, levels = weight[i, start : start + 32], rounded[i, start : start + 32]
             extreme = group[group.abs().argmax()]
             grid = extreme / -8 * torch.arange(-8, 8)
             nearest = (group[:, None] - grid).abs().argmin(1)
-            assert torch.allclose(found, grid[nearest], rtol=1e-6, atol=0)
-            assert found[group.abs().argmax()] == extreme
+            assert torch.allclose(levels, grid[nearest], rtol=1e-6, atol=0)
+            assert levels[group.abs().argmax()] == extreme
     assert len(torch.unique(quantized.group4(torch.linspace(-1, 0.9, 32)[None]))) == 16
 
 
@@ -76,11 +76,11 @@ def test_bitnet_weights_are_ternary_and_activations_are_8_bit():
     rounded = quantized.ternary(weight)
     assert torch.equal(torch.unique(rounded), torch.stack([-size, 0 * size, size]))
     assert torch.equal(rounded == 0, weight.abs() <= size / 2)
-    for row, found in zip(x, quantized.int8_values(x), strict=True):
-        codes = found / (row.abs().max() / 127)
+    for row, rounded_row in zip(x, quantized.int8_values(x), strict=True):
+        codes = rounded_row / (row.abs().max() / 127)
         assert torch.allclose(codes, codes.round(), atol=1e-4)
         assert codes.abs().max() == pytest.approx(127)
-        assert len(torch.unique(found)) > 20
+        assert len(torch.unique(rounded_row)) > 20
 
 
 def rounded_like(precision, x, weight):
@@ -105,12 +105,12 @@ def test_gradients_are_the_plain_layers_at_the_rounded_values(precision):
     expected = plain(twin)
     expected.backward(upstream)
     assert torch.allclose(y, expected, rtol=1e-4, atol=1e-5)
-    for found, right in (
+    for actual, right in (
         (x.grad, twin.grad),
         (made.weight.grad, plain.weight.grad),
         (made.bias.grad, plain.bias.grad),
     ):
-        assert torch.allclose(found, right, rtol=1e-4, atol=1e-5)
+        assert torch.allclose(actual, right, rtol=1e-4, atol=1e-5)
     # The layer does round: the unrounded one gives something else.
     assert not torch.allclose(y, F.linear(x, made.weight, made.bias), rtol=1e-3, atol=1e-4)
 

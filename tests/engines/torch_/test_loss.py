@@ -21,9 +21,9 @@ def test_chunks_give_the_whole_loss_and_gradients(name, chunk):
     whole = SMALL.but(**MODELS[name])
     parts = batch(whole)
     loss, expected = gradients(make(whole, spread=0.1), parts)
-    found_loss, found = gradients(make(whole.but(loss_chunk=chunk), spread=0.1), parts)
-    assert found_loss == pytest.approx(loss, rel=1e-6)
-    assert_same(found, expected)
+    chunked_loss, chunked = gradients(make(whole.but(loss_chunk=chunk), spread=0.1), parts)
+    assert chunked_loss == pytest.approx(loss, rel=1e-6)
+    assert_same(chunked, expected)
 
 
 def arguments(bias=True, dtype=torch.float64):
@@ -51,8 +51,8 @@ def test_gradients_of_chunks_are_slopes(bias):
                 ends.append(cross_entropy(x, weight, offset, targets, 10).item())
                 tensor -= step * direction
         slope = (ends[0] - ends[1]) / 2e-2
-        found = 4 * (tensor.grad * direction).sum().item()
-        assert found == pytest.approx(slope, rel=2e-3, abs=1e-4)
+        actual = 4 * (tensor.grad * direction).sum().item()
+        assert actual == pytest.approx(slope, rel=2e-3, abs=1e-4)
 
 
 def test_chunks_without_a_target_add_nothing():
@@ -61,13 +61,13 @@ def test_chunks_without_a_target_add_nothing():
     loss = cross_entropy(x, weight, bias, targets, 8)
     loss.backward()
     assert (x.grad.view(-1, 8)[8:16] == 0).all()
-    found = [t.grad.clone() for t in (x, weight, bias)]
+    before = [t.grad.clone() for t in (x, weight, bias)]
     for tensor in (x, weight, bias):
         tensor.grad = None
     whole = cross_entropy(x, weight, bias, targets)
     whole.backward()
     assert loss.item() == pytest.approx(whole.item(), rel=1e-6)
-    for tensor, gradient in zip((x, weight, bias), found, strict=True):
+    for tensor, gradient in zip((x, weight, bias), before, strict=True):
         assert torch.allclose(tensor.grad, gradient, atol=1e-7)
 
 
@@ -87,10 +87,10 @@ def test_frozen_tensors_cost_no_gradient():
             tensor.requires_grad_(tensor is kept)
             tensor.grad = None
         cross_entropy(x, weight, bias, targets, 10).backward()
-        found = kept.grad.clone()
+        gradient = kept.grad.clone()
         kept.grad = None
         cross_entropy(x, weight, bias, targets).backward()
-        assert torch.allclose(kept.grad, found, atol=1e-7)
+        assert torch.allclose(kept.grad, gradient, atol=1e-7)
         assert sum(tensor.grad is not None for tensor in (x, weight, bias)) == 1
 
 
@@ -158,7 +158,7 @@ def test_bf16(how):
         assert weight.grad.dtype == dtype
         grads[chunk] = (loss.item(), x.grad.float(), weight.grad.float(), bias.grad.float())
     truth = grads.pop("exact")
-    for loss, *found in grads.values():
+    for loss, *rounded in grads.values():
         assert loss == pytest.approx(truth[0], rel=5e-3)
-        for gradient, expected in zip(found, truth[1:], strict=True):
+        for gradient, expected in zip(rounded, truth[1:], strict=True):
             assert (gradient - expected).abs().max() < 0.02 * expected.abs().max()

@@ -22,7 +22,7 @@ def by_token(x, w, r, b):
     """h of every token, [B, T, cells]; with a sigmoid written out and gates cut by hand."""
     cells = r.shape[1]
     h = c = torch.zeros(x.shape[0], cells, dtype=x.dtype)
-    found = []
+    states = []
     for t in range(x.shape[1]):
         rows = x[:, t] @ w.T + h @ r.T + b
         open_to_input, keeps, values, shows = (
@@ -30,8 +30,8 @@ def by_token(x, w, r, b):
         )
         c = c / (1 + torch.exp(-keeps)) + torch.tanh(values) / (1 + torch.exp(-open_to_input))
         h = torch.tanh(c) / (1 + torch.exp(-shows))
-        found.append(h)
-    return torch.stack(found, dim=1)
+        states.append(h)
+    return torch.stack(states, dim=1)
 
 
 @pytest.mark.parametrize(("batch_size", "length"), [(3, 40), (1, 7), (2, 1)])
@@ -46,14 +46,14 @@ def test_the_layer_equals_a_loop_in_double_precision(batch_size, length):
             p.copy_(value)
         layer.bias.copy_(given[3])
     exact = [value.double().requires_grad_() for value in given]
-    found, expected = layer(x), by_token(*exact)
-    assert (found - expected).abs().max() < 1e-5
-    weight = torch.randn_like(found)
-    (found * weight).sum().backward()
+    actual, expected = layer(x), by_token(*exact)
+    assert (actual - expected).abs().max() < 1e-5
+    weight = torch.randn_like(actual)
+    (actual * weight).sum().backward()
     (expected * weight).sum().backward()
     mine = (x, layer.input.weight, layer.recurrent.weight, layer.bias)
-    for one, other in zip(mine, exact, strict=True):
-        assert (one.grad - other.grad).abs().max() <= 1e-5 * max(1, other.grad.abs().max())
+    for own, other in zip(mine, exact, strict=True):
+        assert (own.grad - other.grad).abs().max() <= 1e-5 * max(1, other.grad.abs().max())
 
 
 def test_the_block_adds_what_the_layer_gives():
@@ -68,9 +68,9 @@ def test_the_block_adds_what_the_layer_gives():
 
 def test_the_fused_layer_runs_and_nothing_else():
     made, parts = make(LSTM), batch(LSTM)
-    with profiled() as found:
+    with profiled() as profile:
         made(*parts).backward()
-    (check,) = executed.attention(LSTM, operators(found))
+    (check,) = executed.attention(LSTM, operators(profile))
     assert check.ok and check.actual == 2 * 2  # two layers, forward and backward
     with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.sigmoid: count}) as counter:
         made(*parts)

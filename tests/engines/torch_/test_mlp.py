@@ -31,8 +31,8 @@ def test_activation(name):
     rng = np.random.default_rng(0)
     arguments = [3 * rng.standard_normal(500) for _ in range(2 if name == "swiglu" else 1)]
     tensors = [torch.from_numpy(x) for x in arguments]
-    found = ACTIVATIONS[name](torch.nn.functional, *tensors).numpy()
-    assert np.allclose(found, FORMULAS[name](*arguments), rtol=1e-9, atol=1e-12)
+    actual = ACTIVATIONS[name](torch.nn.functional, *tensors).numpy()
+    assert np.allclose(actual, FORMULAS[name](*arguments), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", FORMULAS)

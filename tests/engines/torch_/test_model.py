@@ -36,18 +36,18 @@ GRID = {
 def test_names_and_shapes_are_those_on_paper(name):
     experiment = SMALL.but(**GRID[name])
     made = make(experiment)
-    found = {n: tuple(p.shape) for n, p in made.named_parameters()}
-    assert found == shapes.weight_shapes(experiment)
-    assert set(made.state_dict()) == set(found)
+    weight_shapes = {n: tuple(p.shape) for n, p in made.named_parameters()}
+    assert weight_shapes == shapes.weight_shapes(experiment)
+    assert set(made.state_dict()) == set(weight_shapes)
     assert not any(tensor.is_meta for tensor in (*made.parameters(), *made.buffers()))
 
 
 @pytest.mark.parametrize("name", GRID)
 def test_every_parameter_gets_a_finite_gradient(name):
     experiment = SMALL.but(**GRID[name])
-    loss, found = gradients(make(experiment, spread=0.05), batch(experiment))
+    loss, weight_gradients = gradients(make(experiment, spread=0.05), batch(experiment))
     assert np.isfinite(loss)
-    for weight, gradient in found.items():
+    for weight, gradient in weight_gradients.items():
         assert gradient.isfinite().all(), weight
         assert gradient.abs().max() > 0, weight
 
@@ -136,8 +136,8 @@ def test_only_relations_that_occur_get_a_gradient():
     experiment = SMALL.but(**NODES)
     inputs, targets, relations, node_targets = batch(experiment)
     relations = torch.where(relations > 4, 0, relations)
-    _, found = gradients(make(experiment), [inputs, targets, relations, node_targets])
-    assert found["relation"].abs().amax(1).gt(0).tolist() == [True] * 4 + [False] * 8
+    _, weight_gradients = gradients(make(experiment), [inputs, targets, relations, node_targets])
+    assert weight_gradients["relation"].abs().amax(1).gt(0).tolist() == [True] * 4 + [False] * 8
 
 
 def test_relations_are_neither_missing_nor_ignored():

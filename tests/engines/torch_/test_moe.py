@@ -30,14 +30,14 @@ def expert(mlp, i, x):
 
 def dense(mlp, x):
     """Each token by itself through all experts; those that are not its best two weigh 0."""
-    found = []
+    outputs = []
     for token in x.flatten(0, 1):
         scores = (mlp.router @ token).tolist()
         best = sorted(range(4), key=lambda i: -scores[i])[:2]
         powers = {i: torch.exp(mlp.router[i] @ token) for i in best}
         shares = [powers.get(i, torch.zeros(())) / sum(powers.values()) for i in range(4)]
-        found.append(sum(shares[i] * expert(mlp, i, token) for i in range(4)))
-    return torch.stack(found).view(x.shape)
+        outputs.append(sum(shares[i] * expert(mlp, i, token) for i in range(4)))
+    return torch.stack(outputs).view(x.shape)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "swiglu"])
@@ -49,8 +49,8 @@ def test_values_and_gradients_equal_a_dense_loop(activation):
 
 def test_an_expert_computes_its_own_tokens_and_no_others():
     mlp, seen = mlp_of(MOE), {}
-    for i, one in enumerate(mlp.experts):
-        one.fc.register_forward_hook(
+    for i, expert in enumerate(mlp.experts):
+        expert.fc.register_forward_hook(
             lambda _, given, __, i=i: seen.update({i: given[0].reshape(-1, 32)})
         )
     x = torch.randn(3, 24, 32, dtype=torch.float64)

@@ -35,10 +35,10 @@ def seeded(made, parts):
         block.mlp.register_forward_hook(lambda mlp, *_: balances.append(mlp.auxiliary))
         for block in made.h
     ]
-    loss, found = gradients(made, parts)
+    loss, weight_gradients = gradients(made, parts)
     for hook in hooks:
         hook.remove()
-    return loss, {name: gradient.clone() for name, gradient in found.items()}, balances
+    return loss, {name: gradient.clone() for name, gradient in weight_gradients.items()}, balances
 
 
 def test_training_has_the_balances_gradient_and_the_loss_not_its_value(monkeypatch):
@@ -96,9 +96,9 @@ def test_recomputed_blocks_add_the_balance_once():
     parts = batch(MOE)
     loss, expected, _ = seeded(make(MOE, spread=0.1).train(), parts)
     again = make(MOE.but(activation_checkpointing=True), spread=0.1).train()
-    found_loss, found, _ = seeded(again, parts)
-    assert found_loss == loss
-    assert_same(found, expected, 1e-6)
+    loss_again, gradients_again, _ = seeded(again, parts)
+    assert loss_again == loss
+    assert_same(gradients_again, expected, 1e-6)
     assert all(block.mlp.auxiliary is None for block in again.h)
 
 

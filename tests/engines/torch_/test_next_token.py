@@ -61,9 +61,9 @@ def test_they_give_the_loss_of_the_engine_that_trained(name):
     experiment = settled(**{**SIZES, **BLOCKS[name]})
     engine, batch = engines.build(experiment, weights_of(experiment)), batch_of(experiment)
     trained = engine.weights()
-    found = loss_of(NextToken(experiment, trained).all_logits(batch.inputs), batch.targets)
+    loss = loss_of(NextToken(experiment, trained).all_logits(batch.inputs), batch.targets)
     rough = {"mixed": 2e-3, "bf16": 2e-3}.get(name, 1e-5)
-    assert found == pytest.approx(engine.loss(batch), rel=rough)
+    assert loss == pytest.approx(engine.loss(batch), rel=rough)
     trained["wte"] *= 1.5
     other = loss_of(NextToken(experiment, trained).all_logits(batch.inputs), batch.targets)
     assert other != pytest.approx(engine.loss(batch), rel=rough)
@@ -78,8 +78,8 @@ def test_they_give_the_loss_of_every_other_engine(name):
     experiment = settled(**SIZES, engine=name)
     engine, batch = engines.build(experiment, weights_of(experiment)), batch_of(experiment)
     model = NextToken(experiment, engine.weights())
-    found = loss_of(model.all_logits(batch.inputs), batch.targets)
-    assert found == pytest.approx(engine.loss(batch), rel=1e-4)
+    loss = loss_of(model.all_logits(batch.inputs), batch.targets)
+    assert loss == pytest.approx(engine.loss(batch), rel=1e-4)
 
 
 @pytest.mark.parametrize("name", [n for n in BLOCKS if n not in ("mixed", "bf16", "bitnet")])

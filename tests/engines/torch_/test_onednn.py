@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from made_engine import build, make_batch
+from msgspec import structs
 from settled import SMALL
 from torch.nn import functional as F
 
@@ -36,10 +37,10 @@ def test_layer_and_gradients_are_torchs(shape, n_in, n_out, bias):
     assert y.shape == expected.shape and y.stride() == expected.stride()
     torch.testing.assert_close(y, expected, rtol=1e-5, atol=1e-5)
     by = (x, *layer.parameters())
-    found, right = (torch.autograd.grad(z, by, gradient) for z in (y, expected))
-    for one, other in zip(found, right, strict=True):
-        assert one.is_contiguous()
-        assert (one - other).abs().max() <= 1e-5 * other.abs().max()
+    actual, true_gradients = (torch.autograd.grad(z, by, gradient) for z in (y, expected))
+    for gradient_of_z, true_gradient in zip(actual, true_gradients, strict=True):
+        assert gradient_of_z.is_contiguous()
+        assert (gradient_of_z - true_gradient).abs().max() <= 1e-5 * true_gradient.abs().max()
 
 
 def test_rows_need_not_be_contiguous():
@@ -99,32 +100,32 @@ def test_each_kind_has_its_products_there(kind):
     torch._dynamo.reset()
     experiment = SMALL.but(**KINDS[kind])
     weights, batch = initial.initial_weights(experiment), make_batch(experiment)
-    asked = experiment.but(matmul_backend="onednn")
-    engine = build(asked, weights)
-    found = engine.gradients(batch)
-    if asked.runtime.compile != "eager":
+    with_onednn = experiment.but(matmul_backend="onednn")
+    engine = build(with_onednn, weights)
+    gradients = engine.gradients(batch)
+    if with_onednn.runtime.compile != "eager":
         engine.train_step(batch)
     evidence = engine.evidence(batch)
-    inforce.require(executed.checks(asked, evidence))
-    if "experts" not in str(multiplied.linear_layers(asked)):
-        assert evidence["products_by_library"]["onednn"] == multiplied.of_layers(asked)
+    inforce.require(executed.checks(with_onednn, evidence))
+    if "experts" not in str(multiplied.linear_layers(with_onednn)):
+        assert evidence.products_by_library["onednn"] == multiplied.of_layers(with_onednn)
     right = build(experiment.but(compile="eager"), weights).gradients(batch)
     for name, gradient in right.items():
         largest = max(np.abs(gradient).max(), 1e-8)
-        assert np.abs(found[name] - gradient).max() <= 1e-5 * largest, name
+        assert np.abs(gradients[name] - gradient).max() <= 1e-5 * largest, name
 
 
 @x86
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "captured"])
 def test_mkl_is_what_torch_takes_by_itself(kind):
-    asked = SMALL.but(**KINDS[kind], matmul_backend="mkl")
-    evidence = build(asked).evidence(make_batch(asked))
-    inforce.require(executed.checks(asked, evidence))
-    assert "onednn" not in evidence["products_by_library"]
+    experiment = SMALL.but(**KINDS[kind], matmul_backend="mkl")
+    evidence = build(experiment).evidence(make_batch(experiment))
+    inforce.require(executed.checks(experiment, evidence))
+    assert "onednn" not in evidence.products_by_library
 
 
-def require_of(asked, engine):
-    inforce.require(executed.checks(asked, engine.evidence(make_batch(asked))))
+def require_of(experiment, engine):
+    inforce.require(executed.checks(experiment, engine.evidence(make_batch(experiment))))
 
 
 @x86
@@ -146,34 +147,34 @@ def test_a_step_that_leaves_the_layers_out_is_found():
     """By themselves they would be right."""
     with pytest.raises(inforce.NotInForce, match=r"products of a step by onednn.*found 0"):
         evidence = build(ONEDNN).evidence(make_batch(ONEDNN))
-        inforce.require(executed.checks(ONEDNN, evidence | {"products_by_library": {"mkl": 99}}))
+        inforce.require(
+            executed.checks(ONEDNN, structs.replace(evidence, products_by_library={"mkl": 99}))
+        )
 
 
 @x86
 def test_onednn_where_mkl_was_asked_for_is_found():
-    asked = SMALL.but(matmul_backend="mkl")
+    experiment = SMALL.but(matmul_backend="mkl")
     with pytest.raises(inforce.NotInForce, match=r"linear layers by library.*'mkl': 24.*onednn"):
-        require_of(asked, build(ONEDNN, initial.initial_weights(asked)))
-    stray = {"layer_products_by_library": {"mkl": 24}, "products_by_library": {"mkl": 40}}
-    inforce.require(multiplied.of_torch(asked, stray))
-    stray["products_by_library"]["onednn"] = 1
+        require_of(experiment, build(ONEDNN, initial.initial_weights(experiment)))
+    inforce.require(multiplied.of_torch(experiment, {"mkl": 40}, {"mkl": 24}))
     with pytest.raises(inforce.NotInForce, match=r"products of a step by onednn: asked for 0"):
-        inforce.require(multiplied.of_torch(asked, stray))
+        inforce.require(multiplied.of_torch(experiment, {"mkl": 40, "onednn": 1}, {"mkl": 24}))
 
 
 def test_looking_changes_nothing_and_leaves_nothing_printing(capfd):
-    one, other = build(ONEDNN), build(ONEDNN)
+    looked_at, other = build(ONEDNN), build(ONEDNN)
     batch = make_batch(ONEDNN)
     for _ in range(2):
-        one.evidence(batch)
-        assert one.train_step(batch) == other.train_step(batch)
+        looked_at.evidence(batch)
+        assert looked_at.train_step(batch) == other.train_step(batch)
     assert "verbose" not in capfd.readouterr().out.lower()
 
 
 @x86
 def test_by_default_nothing_is_looked_at():
     evidence = build(SMALL).evidence(make_batch(SMALL))
-    assert "products_by_library" not in evidence
+    assert evidence.products_by_library is None and evidence.layer_products_by_library is None
     blas = build(SMALL).readings()["blas"]
     assert blas == {"name": "mkl", "threads": torch.get_num_threads()}
 

@@ -92,8 +92,8 @@ def test_five_steps_follow_the_formula(name, kernel, warm_up):
             expected[i] = FORMULAS[name](training, expected[i], g, states[i], rate, n)
         optimizer.step()
         assert optimizers.steps_done(optimizer) == n
-    for right, found in zip(expected, mine, strict=True):
-        assert np.abs(found.detach().numpy() - right).max() < 1e-5
+    for right, parameter in zip(expected, mine, strict=True):
+        assert np.abs(parameter.detach().numpy() - right).max() < 1e-5
 
 
 @pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
@@ -104,16 +104,16 @@ def test_the_kernel_that_ran_is_seen(name, kernel):
     optimizer = optimizers.make(experiment, mine)
     for parameter in mine:
         parameter.grad = torch.ones_like(parameter)
-    with profiled() as found:
+    with profiled() as profile:
         optimizer.step()
-    assert optimizer_kernel(found) == kernel
+    assert optimizer_kernel(profile) == kernel
     optimizer.zero_grad()
-    with profiled() as found:
-        optimizers.step_one_tensor(optimizer)
-    assert optimizer_kernel(found) == kernel
-    with profiled() as found:
+    with profiled() as profile:
+        optimizers.step_single_tensor(optimizer)
+    assert optimizer_kernel(profile) == kernel
+    with profiled() as profile:
         torch.ones(3).add_(1)
-    assert optimizer_kernel(found) is None
+    assert optimizer_kernel(profile) is None
 
 
 @pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
@@ -125,7 +125,7 @@ def test_stepping_one_tensor_changes_nothing(name, kernel, before):
         optimizer = optimizers.make(BASE.but(optimizer=name, optimizer_kernel=kernel), mine)
         for n in range(before + 2):
             if look and n == before:
-                optimizers.step_one_tensor(optimizer)
+                optimizers.step_single_tensor(optimizer)
                 assert optimizers.steps_done(optimizer) == before
                 assert all(parameter.grad is None for parameter in mine)
             for parameter in mine:
@@ -176,8 +176,8 @@ def test_each_trains_a_model(name, kernel):
     losses = [engine.train_step(batch) for _ in range(30)]
     assert losses[-1] < 0.9 * losses[0]
     assert engine.steps_done == 30
-    found = engine.evidence(batch)
-    assert found["optimizer_kernel"] == kernel
+    evidence = engine.evidence(batch)
+    assert evidence.optimizer_kernel == kernel
     assert engine.steps_done == 30
 
 

@@ -64,11 +64,11 @@ def test_a_layer_without_a_gradient_is_caught():
     made = prepared(experiment)
     made.h[0].mlp.fc.weight.requires_grad_(False)
     step(made, experiment, batch(experiment))
-    found = {
+    gradients = {
         n: precision.to_numpy(p.grad) for n, p in made.named_parameters() if p.grad is not None
     }
     with pytest.raises(DidNotTrain, match=r"h\.0\.mlp\.fc\.weight gets no gradient"):
-        gates.gradients(found, arrays(made))
+        gates.gradients(gradients, arrays(made))
 
 
 @pytest.mark.parametrize("name", PRECISIONS)

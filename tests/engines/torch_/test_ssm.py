@@ -18,12 +18,12 @@ def by_step(x, log_decay, b, c):
     """h = exp(log_decay) h + b x^T; y = c h, for each token, head and channel."""
     batch, length, heads, channels = x.shape
     h = torch.zeros(batch, heads, b.shape[2], channels, dtype=x.dtype)
-    found = []
+    outputs = []
     for t in range(length):
         taken_in = b[:, t, None, :, None] * x[:, t, :, None, :]
         h = log_decay[:, t].exp()[:, :, None, None] * h + taken_in
-        found.append((c[:, t, None, :, None] * h).sum(2))
-    return torch.stack(found, dim=1)
+        outputs.append((c[:, t, None, :, None] * h).sum(2))
+    return torch.stack(outputs, dim=1)
 
 
 def drawn(length, decay, dtype, batch=2, heads=3, channels=5, states=7):
@@ -54,8 +54,8 @@ def both(given, exact, size):
 )
 def test_values_and_gradients_equal_the_steps(length, size):
     given = drawn(length, decay=0.5, dtype=torch.float64)
-    for found, expected in both(given, given, size):
-        assert (found - expected).abs().max() < 1e-10 * max(1, expected.abs().max())
+    for actual, expected in both(given, given, size):
+        assert (actual - expected).abs().max() < 1e-10 * max(1, expected.abs().max())
 
 
 @pytest.mark.parametrize("decay", [0.0, 1e-3, 1.0, 40.0, 1e4])
@@ -63,9 +63,9 @@ def test_float32_holds_for_every_decay(decay):
     """From states that never fade over 300 tokens to such as are gone at once."""
     given = drawn(300, decay, torch.float32)
     exact = [part.detach().double().requires_grad_() for part in given]
-    for found, expected in both(given, exact, 64):
-        assert torch.isfinite(found).all()
-        assert (found - expected).abs().max() < 2e-4 * max(1, expected.abs().max())
+    for actual, expected in both(given, exact, 64):
+        assert torch.isfinite(actual).all()
+        assert (actual - expected).abs().max() < 2e-4 * max(1, expected.abs().max())
 
 
 def test_the_convolution_equals_torchs():
@@ -89,7 +89,7 @@ def by_token(block, x):
     rows = (normed * p["ln_1.weight"] + p["ln_1.bias"]) @ p["fc.weight"].T
     z, mixed, steps = rows.split([channels, channels + 2 * states, heads], 2)
     h = torch.zeros(batch, heads, states, 64, dtype=x.dtype)
-    found = []
+    outputs = []
     for t in range(length):
         seen = p["conv.bias"] + sum(
             mixed[:, t - k] * p["conv.weight"][:, 3 - k] for k in range(4) if t >= k
@@ -104,8 +104,8 @@ def by_token(block, x):
         y = (c[:, None, :, None] * h).sum(2) + p["skip"][:, None] * taken
         y = y.flatten(1) * z[:, t] / (1 + torch.exp(-z[:, t]))
         y = y / (y.square().mean(-1, keepdim=True) + 1e-5).sqrt() * p["ln_gate.weight"]
-        found.append(x[:, t] + y @ p["proj.weight"].T)
-    return torch.stack(found, dim=1)
+        outputs.append(x[:, t] + y @ p["proj.weight"].T)
+    return torch.stack(outputs, dim=1)
 
 
 def test_the_block_equals_its_equations():
@@ -121,10 +121,10 @@ def test_the_scan_stays_in_float32():
     mixed = torch.randn(3, 24, block.channels + 128)
     dt = torch.randn(3, 24, block.heads)
     with torch.autocast("cpu", torch.bfloat16):
-        found = block._scanned(mixed, dt)
+        actual = block._scanned(mixed, dt)
     exact = block.double()._scanned(mixed.double(), dt.double())
-    assert found.dtype == torch.float32
-    assert (found - exact).abs().max() < 1e-5 * exact.abs().max()
+    assert actual.dtype == torch.float32
+    assert (actual - exact).abs().max() < 1e-5 * exact.abs().max()
 
 
 def test_names_and_shapes():

@@ -1,0 +1,63 @@
+"""What JAX shows of its compiled step, as checks read it and records keep it.
+
+Standard library and msgspec. It is made in `jax_.evidence.look`.
+"""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from cputrain.record.evidence import Evidence
+from cputrain.record.part import Count, Part
+
+
+class Program(Part, frozen=True, kw_only=True):
+    """A jitted function.
+
+    Attributes:
+        name: of the function: "step", or "accumulate" where micro-batches are timed one by one.
+        compiled: how often it was compiled; a hit counts too.
+        hits, misses: of JAX's cache of compiled code; both 0 where no cache is used.
+    """
+
+    name: str
+    compiled: Count
+    hits: Count
+    misses: Count
+
+
+class JaxEvidence(Evidence, frozen=True, kw_only=True):
+    """One run of the compiled step, read from the program that XLA made of it.
+
+    Attributes:
+        ops: instructions that run, by their HLO names; in a loop's body, once. Records do not
+            keep it.
+        products_by_library: matrix products (`hlo_products.Product.library`); in JSON "products".
+        loops: instructions of which XLA writes the code.
+        loops_of_several: those of them that do more than one operation.
+        calls_of_several: the same of what libraries execute.
+        products_by_numbers: matrix products by the types of the numbers that are multiplied
+            (`hlo_products.Product.numbers`); in JSON "numbers".
+        fused_attention: instructions that come from jax.nn.dot_product_attention; some products
+            lose their paths, so they do not tell how many calls there are.
+        computed_again: products that jax.checkpoint computes again.
+        random: operations of JAX's generator of random numbers.
+        donated: numbers that are written over the step's inputs.
+        not_donated: shapes of results that take new memory, without single numbers.
+        program: the compiled function.
+        target: the vector instructions that XLA's compiler was allowed; empty where it does not
+            say.
+    """
+
+    products_by_library: dict[str, Count] = field(name="products")
+    loops: Count
+    loops_of_several: Count
+    calls_of_several: Count
+    products_by_numbers: dict[str, Count] = field(name="numbers")
+    fused_attention: Count
+    computed_again: Count
+    random: Count
+    donated: Count
+    not_donated: list[str]
+    program: Program
+    target: list[str]

@@ -1,0 +1,84 @@
+"""What torch shows of a step, as checks read it and records keep it. Standard library and msgspec.
+
+It is made in `TorchEngine.evidence`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from cputrain.record.evidence import Evidence
+from cputrain.record.part import Count, Number, Part
+from cputrain.record.proof import Check
+
+OptimizerKernel = Literal["fused", "foreach", "default"]
+"""Of runtime.optimizer_kernel, those that torch has."""
+
+
+class PrecisionCheck(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A check of the precision. In JSON it is a row without names.
+
+    Attributes:
+        name, expected, actual, ok: see `Check`.
+    """
+
+    name: str
+    expected: Any
+    actual: Any
+    ok: bool
+
+    def as_check(self) -> Check:
+        """The same among the checks of what is in force."""
+        return Check(self.name, self.expected, self.actual, self.ok)
+
+
+class CacheUse(Part, frozen=True, kw_only=True):
+    """Graphs that were found in each cache of compiled code, missed there, or cannot be kept."""
+
+    fxgraph_hits: Count
+    fxgraph_misses: Count
+    fxgraph_bypasses: Count
+    autograd_hits: Count
+    autograd_misses: Count
+    autograd_bypasses: Count
+
+
+class TorchEvidence(Evidence, frozen=True, kw_only=True):
+    """One forward and backward pass, and the optimizer's step on one tensor.
+
+    What a compiler did counts since the model was built. It is None in an eager step, and what
+    inductor alone shows also in one of another backend.
+
+    Attributes:
+        optimizer_kernel: the one that ran; None without an optimizer.
+        checkpointed: whether the blocks were computed again in the backward pass.
+        precision: what shows that the precision is in force (`in_precision.look`).
+        moe_load: share of the tokens that each expert had, by block; None without experts.
+        layer_products_by_library: products of each linear layer run by itself; None where no
+            library is asked for, as `products_by_library`.
+        graphs: first compilations of a piece of code; recompiles: all later ones.
+        graph_breaks: pieces that the compiler left to Python.
+        backend_called: whether a graph of this backend ran both ways, forward and backward.
+        inductor_kernels: 0 unless inductor's own generated code ran.
+        inductor_loops: outermost loops in that code.
+        fused: whether inductor put operations together; None where all code came from a cache,
+            so that nothing was decided here; UNSET without inductor.
+        cache_hits: graphs whose code came from a cache; cache: how each cache was used.
+    """
+
+    optimizer_kernel: OptimizerKernel | None
+    checkpointed: bool
+    precision: list[PrecisionCheck]
+    moe_load: list[list[Number]] | None = None
+    layer_products_by_library: dict[str, Count] | None = None
+    graphs: Count | None = None
+    graph_breaks: Count | None = None
+    recompiles: Count | None = None
+    backend_called: bool | None = None
+    inductor_kernels: Count | None = None
+    inductor_loops: Count | None = None
+    fused: bool | UnsetType | None = UNSET
+    cache_hits: Count | None = None
+    cache: CacheUse | None = None
