@@ -44,12 +44,12 @@ def draw(comparisons: Sequence[Comparison]) -> Figure:
             sign: Sign = "hollow" if line.verdict == "not told" else "dot"
             marks.append(Mark(scale.place(line.value), row, sign, color, places))
     means = [line for its in comparisons for line in its.engines]
-    told = ", ".join(f"{line.engine} {words.ratio(line.value)}" for line in means)
+    ratios = ", ".join(f"{line.engine} {words.ratio(line.value)}" for line in means)
     others = ", ".join(its.other.name for its in comparisons)
     return Figure(
         title=f"Beside {short(others)}",
         machine=short(comparisons[0].first.name),
-        told=f"{ACROSS}; over all suites: {told}",
+        description=f"{ACROSS}; over all suites: {ratios}",
         height=round(bottom + 44, 1),
         left=round(left, 1),
         right=WIDE - 14,

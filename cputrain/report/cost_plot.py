@@ -47,7 +47,7 @@ def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:
     return Figure(
         title="Predicted against measured",
         machine=short(machine),
-        told=_told(compared),
+        description=_description(compared),
         height=round(bottom + 58, 1),
         left=round(left, 1),
         right=right,
@@ -77,6 +77,6 @@ def _say(value: float) -> str:
     return f"{value:g}x"
 
 
-def _told(compared: Mapping[str, list[Compared]]) -> str:
+def _description(compared: Mapping[str, list[Compared]]) -> str:
     cells = ", ".join(f"{len(its)} cells on {engine}" for engine, its in compared.items())
     return f"{Y} against {X}: {cells}"

@@ -11,7 +11,7 @@ from cputrain.report import lettering, templates
 from cputrain.report.lettering import Box
 
 WIDE = 720.0
-TITLE, SMALL, TICK, SAID, NOTE = 15.0, 11.0, 12.0, 10.5, 10.5
+TITLE, SMALL, TICK, LABEL, NOTE = 15.0, 11.0, 12.0, 10.5, 10.5
 """Sizes of the fonts of a picture's texts."""
 
 LEGEND, LEGEND_HIGH = 36, 16
@@ -45,7 +45,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Said:
+class PointLabel:
     """A text beside a point, which stands on `y` and has its middle at `x`."""
 
     x: float
@@ -56,7 +56,7 @@ class Said:
     @property
     def box(self) -> Box:
         """Its room."""
-        return lettering.box(self.text, SAID, self.x, self.y)
+        return lettering.box(self.text, LABEL, self.x, self.y)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Figure:
 
     Attributes:
         title, machine: at its top, left and right.
-        told: what it shows, in a sentence for those who do not see it.
+        description: what it shows, in a sentence for those who do not see it.
         left, right, top, bottom: the ends of its axes.
         x, y: what stands at the axes.
         x_ticks, y_ticks: along them.
@@ -96,7 +96,7 @@ class Figure:
 
     title: str
     machine: str
-    told: str
+    description: str
     height: float
     left: float
     right: float
@@ -111,7 +111,7 @@ class Figure:
     baseline: float | None = None
     lines: Sequence[Line] = ()
     marks: Sequence[Mark] = ()
-    said: Sequence[Said] = ()
+    point_labels: Sequence[PointLabel] = ()
     notes: Sequence[str] = ()
     wide: float = field(default=WIDE, init=False)
 
@@ -139,7 +139,7 @@ def legend(
 
 def svg(figure: Figure) -> bytes:
     """The picture as SVG; equal figures give equal bytes."""
-    sizes = {"title": TITLE, "small": SMALL, "tick": TICK, "said": SAID, "note": NOTE}
+    sizes = {"title": TITLE, "small": SMALL, "tick": TICK, "label": LABEL, "note": NOTE}
     text = templates.html("plot.svg.j2", {"f": figure, "size": sizes})
     # What is no character is in no XML.
     return re.sub(r"[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", text).encode()

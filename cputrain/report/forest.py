@@ -39,8 +39,8 @@ class Bar:
 
 def telling(bars: Sequence[Bar]) -> list[Bar]:
     """As many as there is room for, those that tell most, from the fastest to the slowest."""
-    told = {"faster": 0, "slower": 0, "same": 1}
-    order = sorted(bars, key=lambda bar: (told.get(bar.verdict, 2), -bar.surely))
+    ranks = {"faster": 0, "slower": 0, "same": 1}
+    order = sorted(bars, key=lambda bar: (ranks.get(bar.verdict, 2), -bar.surely))
     return sorted(order[:MOST_BARS], key=lambda bar: bar.effect)
 
 
@@ -62,7 +62,7 @@ def draw(machine: str, bars: Sequence[Bar]) -> Figure:
     return Figure(
         title="Settings at unchanged work",
         machine=short(machine),
-        told=f"{ACROSS}: {', '.join(labels)}",
+        description=f"{ACROSS}: {', '.join(labels)}",
         height=round(bottom + 44, 1),
         left=round(left, 1),
         right=WIDE - 14,

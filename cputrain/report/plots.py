@@ -16,7 +16,7 @@ from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_made
 from cputrain.report import figure, lettering, points, ticks, words
 from cputrain.report.charts import Scale
-from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Said, Tick
+from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, PointLabel, Tick
 from cputrain.report.picture import Picture, short
 from cputrain.report.points import LOG_FROM
 from cputrain.results.columns import Row
@@ -69,7 +69,7 @@ def _numbers(picture: Picture) -> Figure:
     left = 34 + max(lettering.width(tick.label, TICK) for tick in beside)
     across = _number_scale(picture, left + 24, right - 24)
     marks: list[Mark] = []
-    said: list[Said] = []
+    point_labels: list[PointLabel] = []
     lines: list[Line] = []
     for series in picture.series:
         its = sorted(series.cells, key=lambda point: _number(point.cell))
@@ -77,12 +77,12 @@ def _numbers(picture: Picture) -> Figure:
         lines.append(Line(series.name, series.color, [(mark.x, mark.y) for mark in drawn]))
         marks += drawn
         for point, mark in zip(its, drawn, strict=True):
-            said += points.said(picture, series, point, mark)
+            point_labels += points.effect_labels(picture, series, point, mark)
     values = sorted({_number(point.cell) for point in picture.shown})
     below = ticks.thinned([Tick(across.place(v), f"{v:g}") for v in values], is_upright=False)
     names = short(by_engine.variable(picture.cells[0])), PAIRED if picture.is_paired else ALONE
     return _whole(picture, (left, right, top, bottom), names, (below, beside), time,
-                  (lines, marks, said))  # fmt: skip
+                  (lines, marks, point_labels))  # fmt: skip
 
 
 def _labels(picture: Picture) -> Figure:
@@ -95,18 +95,18 @@ def _labels(picture: Picture) -> Figure:
     time = points.time_scale(picture, left, right)
     rows = [round(top + row * (i + 0.65), 1) for i in range(len(labels))]
     marks: list[Mark] = []
-    said: list[Said] = []
+    point_labels: list[PointLabel] = []
     for its in series:
         for point in its.cells:
             at = rows[labels.index(by_engine.setting(point.cell))] + its.offset * row
             marks.append(points.mark(picture, its, point, round(at, 1), time))
-            said += points.said(picture, its, point, marks[-1])
+            point_labels += points.effect_labels(picture, its, point, marks[-1])
     beside = [Tick(place, short(label)) for place, label in zip(rows, labels, strict=True)]
     below = ticks.of_time(time, _say(picture), is_upright=False)
     names = PAIRED if picture.is_paired else ALONE, short(by_engine.variable(picture.cells[0]))
     lines = [Line(its.name, its.color) for its in series]
     return _whole(picture, (left, right, top, bottom), names, (below, beside), time,
-                  (lines, marks, said))  # fmt: skip
+                  (lines, marks, point_labels))  # fmt: skip
 
 
 def _whole(
@@ -115,16 +115,16 @@ def _whole(
     names: tuple[str, str],
     places: tuple[list[Tick], list[Tick]],
     time: Scale,
-    drawn: tuple[list[Line], list[Mark], list[Said]],
+    drawn: tuple[list[Line], list[Mark], list[PointLabel]],
 ) -> Figure:
     """The figure, from its axes' ends, names and ticks, and what is drawn between them."""
-    first, (lines, marks, said) = picture.cells[0], drawn
+    first, (lines, marks, point_labels) = picture.cells[0], drawn
     notes, (left, right, top, bottom) = _notes(picture), ends
     band = (time.place(1 / SAME_WITHIN), time.place(SAME_WITHIN)) if picture.is_paired else None
     return Figure(
         short(first.suite),
         short(first.machine),
-        _told(picture),
+        _description(picture),
         round(bottom + BELOW + NOTE_HIGH * len(notes) + (4 if notes else 0), 1),
         *(round(left, 1), right, top, round(bottom, 1)),
         *names,
@@ -134,7 +134,7 @@ def _whole(
         time.place(1.0) if picture.is_paired else None,
         lines,
         marks,
-        points.apart(said),
+        points.apart(point_labels),
         notes,
     )
 
@@ -157,12 +157,12 @@ def _ratio_tick(value: float) -> str:
     return f"{value:.4g}x"
 
 
-def _told(picture: Picture) -> str:
+def _description(picture: Picture) -> str:
     """The points in words: "seq_len 128: 0.667x, seq_len 512: 2.05x"."""
     say = _ratio_tick if picture.is_paired else words.seconds
     name = short(by_engine.variable(picture.cells[0]))
-    told = [f"{short(point.cell.value)}: {say(point.effect)}" for point in picture.shown]
-    return f"{PAIRED if picture.is_paired else ALONE} by {name}: {', '.join(told)}"
+    texts = [f"{short(point.cell.value)}: {say(point.effect)}" for point in picture.shown]
+    return f"{PAIRED if picture.is_paired else ALONE} by {name}: {', '.join(texts)}"
 
 
 def _notes(picture: Picture) -> list[str]:

@@ -6,7 +6,7 @@ from cputrain.analysis.ends import Measured
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.report import lettering, words
 from cputrain.report.charts import Scale
-from cputrain.report.figure import Mark, Said
+from cputrain.report.figure import Mark, PointLabel
 from cputrain.report.picture import Picture, Series
 
 LOG_FROM = 8.0
@@ -57,7 +57,7 @@ def mark(picture: Picture, series: Series, point: Measured, at: float, scale: Sc
     return Mark(x, y, "diamond" if is_base else "dot", color, ends)
 
 
-def said(picture: Picture, series: Series, point: Measured, its: Mark) -> list[Said]:
+def effect_labels(picture: Picture, series: Series, point: Measured, its: Mark) -> list[PointLabel]:
     """The effect in words beside its point; none beside a baseline, or where seconds are shown."""
     if point.cell.is_baseline or not picture.is_paired:
         return []
@@ -65,9 +65,9 @@ def said(picture: Picture, series: Series, point: Measured, its: Mark) -> list[S
     above = ABOVE if picture.is_numeric else IN_ROW
     is_below = picture.is_numeric and picture.is_lowest_of_several(point)
     y = round(its.y + BELOW if is_below else its.y - above, 1)
-    return [Said(its.x, y, words.effect(point.effect), color)]
+    return [PointLabel(its.x, y, words.effect(point.effect), color)]
 
 
-def apart(texts: list[Said]) -> list[Said]:
+def apart(texts: list[PointLabel]) -> list[PointLabel]:
     """Without those that would lie on an earlier one."""
     return [texts[i] for i in lettering.apart([text.box for text in texts])]

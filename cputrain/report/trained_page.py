@@ -43,7 +43,7 @@ def picture(number: int) -> str:
 def text(machine: str, runs: Trained) -> str:
     """The page, all that files say escaped."""
     context: dict[str, Any] = {"machine": machine, "runs": runs, "HEAD": HEAD, "TEXTS": TEXTS}
-    context |= {"picture": picture, "told": trained_plot.told}
+    context |= {"picture": picture, "description": trained_plot.description}
     return templates.markdown("runs.md.j2", context)
 
 

@@ -106,7 +106,7 @@ def draw(machine: str, group: Group) -> Figure:
     return Figure(
         title=short(group.title),
         machine=short(machine),
-        told=told(group),
+        description=description(group),
         height=round(bottom + 48 + 14 * len(notes), 1),
         left=left,
         right=right,
@@ -123,7 +123,7 @@ def draw(machine: str, group: Group) -> Figure:
     )
 
 
-def told(group: Group) -> str:
+def description(group: Group) -> str:
     """The picture in words, for those who do not see it."""
     each = "; ".join(_told(run) for run in group.shown)
     return f"{Y}, against the time in steps. {each}"

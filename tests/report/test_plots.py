@@ -49,7 +49,7 @@ def overlapping(drawn):
     groups = [
         [lettering.box(tick.label, TICK, tick.place, 0) for tick in f.x_ticks],
         [lettering.box(tick.label, TICK, 0, tick.place) for tick in f.y_ticks],
-        [text.box for text in f.said],
+        [text.box for text in f.point_labels],
     ]
     assert groups[0] and groups[1]
     return [
@@ -133,7 +133,7 @@ def test_labels_stand_in_rows_and_failures_are_named():
     assert "inductor (failed)" in " ".join(f.notes)
     assert "the same within 3.0 %" in " ".join(f.notes)
     assert f.x == "time over the baseline's"
-    assert "2.00x" in [text.text for text in f.said]
+    assert "2.00x" in [text.text for text in f.point_labels]
     assert [mark.sign for mark in f.marks] == ["diamond", "dot"]
 
 
