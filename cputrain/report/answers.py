@@ -61,12 +61,12 @@ def _changes(tried: Sequence[Setting]) -> tuple[Change, ...]:
         if entry is None or row["verdict"] != "faster" or not setting.is_of_default:
             continue
         confirmed = row["later_high"] is not None and row["later_high"] < 1
-        what = (
+        name = (
             f"{by_engine.variable(cell)}: {by_engine.setting(cell)} "
             f"instead of {by_engine.setting(base)}"
         )
         lines = tuple(paste.lines(cell.experiment, base.experiment))
-        change = Change(what, lines, entry, confirmed)
+        change = Change(name, lines, entry, confirmed)
         if cell.suite not in best or _high(change) < _high(best[cell.suite]):
             best[cell.suite] = change
     distinct = {change.entry.cell.workers[-1].identity: change for change in best.values()}

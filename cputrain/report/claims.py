@@ -46,8 +46,8 @@ def write(result: Path, machine: str, verdicts: Sequence[ClaimVerdict]) -> list[
 
 def text(machine: str, verdicts: Sequence[ClaimVerdict]) -> str:
     """The page as Markdown."""
-    said = {"more": more, "summary": summary(verdicts)}
-    return templates.markdown("claims.md.j2", {**said, "machine": machine, "verdicts": verdicts})
+    context = {"more": more, "summary": summary(verdicts)}
+    return templates.markdown("claims.md.j2", {**context, "machine": machine, "verdicts": verdicts})
 
 
 def summary(verdicts: Sequence[ClaimVerdict]) -> str:

@@ -58,10 +58,10 @@ class Comparison:
         """That a release may be the cause, where releases differ; None where they do not."""
         if not self.releases:
             return None
-        which = "; ".join(f"{d.what} {d.first} and {d.other}" for d in self.releases)
+        differing = "; ".join(f"{d.what} {d.first} and {d.other}" for d in self.releases)
         return (
-            f"What ran differs too ({which}): a difference of the machine and one of the release "
-            "cannot be told apart here."
+            f"What ran differs too ({differing}): a difference of the machine and one of the "
+            "release cannot be told apart here."
         )
 
     @property
@@ -98,32 +98,34 @@ def text(comparisons: Sequence[Comparison], stem: str) -> str:
         comparisons: of one machine with others.
         stem: of the names of the picture and the tables beside it.
     """
-    said = {"ratio": ratio, "effect": effect, "where": where}
-    return templates.markdown("compared.md.j2", {**said, "comparisons": comparisons, "stem": stem})
+    context = {"ratio": ratio, "effect": effect, "where": where}
+    return templates.markdown(
+        "compared.md.j2", {**context, "comparisons": comparisons, "stem": stem}
+    )
 
 
 def lines(comparison: Comparison) -> list[str]:
     """The comparison for a terminal; not made safe for one."""
     first, other = comparison.first.name, comparison.other.name
-    said = [f"{first} beside {other}: time of a step over that of {other} [99 % interval]"]
+    texts = [f"{first} beside {other}: time of a step over that of {other} [99 % interval]"]
     for line in comparison.engines:
         of = f"{counted(line.suites, 'suite')}, {counted(line.cells, 'equal experiment')}"
-        said.append(f"  {line.engine}: {ratio(line)}, {line.verdict} ({of})")
-    said += [f"  {line.suite}, {line.engine}: {ratio(line)}" for line in surest(comparison)]
+        texts.append(f"  {line.engine}: {ratio(line)}, {line.verdict} ({of})")
+    texts += [f"  {line.suite}, {line.engine}: {ratio(line)}" for line in surest(comparison)]
     if comparison.paying:
-        said.append("settings whose effect differs, by pairs on each machine:")
+        texts.append("settings whose effect differs, by pairs on each machine:")
     for its in comparison.paying[:MOST_LINES]:
-        said.append(
+        texts.append(
             f"  {its.equal.suite} {its.equal.value}: {effect(its, True)} on {first}, "
             f"{effect(its, False)} on {other}"
         )
     rest = len(comparison.paying) - MOST_LINES
-    said += [f"  and {rest} more on the page"] if rest > 0 else []
+    texts += [f"  and {rest} more on the page"] if rest > 0 else []
     short = [d for d in comparison.facts if d.what not in LONG]
     if short:
-        said.append("what differs: " + "; ".join(f"{d.what} {d.first}, {d.other}" for d in short))
-    said += [line for line in (comparison.confounded, comparison.left_out) if line]
-    return [*said, comparison.drift]
+        texts.append("what differs: " + "; ".join(f"{d.what} {d.first}, {d.other}" for d in short))
+    texts += [line for line in (comparison.confounded, comparison.left_out) if line]
+    return [*texts, comparison.drift]
 
 
 def surest(comparison: Comparison) -> list[Ratio]:

@@ -27,13 +27,13 @@ def lines(experiment: Experiment) -> list[str]:
         ExperimentError: its engine cannot.
     """
     usual, fields = Experiment().flat(), experiment.flat()
-    said = [
+    settings = [
         f"{name} {_value(value)}"
         for name, value in fields.items()
         if name in ALWAYS or (value != usual[name] and PART_OF[name] != "budget")
     ]
     settled = specs.settle(experiment)
-    return [", ".join(said), _counts(settled), _memory(settled)]
+    return [", ".join(settings), _counts(settled), _memory(settled)]
 
 
 def _value(value: object) -> str:

@@ -138,9 +138,9 @@ def _checked(new: Path) -> int:
             continue  # what results.csv has
         else:
             texts = [path.read_text()]
-        told = dict.fromkeys(word for text in texts for word in anonymous.telling(text))
-        if told:
-            raise RunError(f"{name} tells where it was measured: {', '.join(told)}")
+        words = dict.fromkeys(word for text in texts for word in anonymous.telling(text))
+        if words:
+            raise RunError(f"{name} tells where it was measured: {', '.join(words)}")
     if sum(sizes.values()) > LARGEST:
         largest = sorted(sizes, key=lambda path: -sizes[path])[:3]
         most = ", ".join(f"{p.relative_to(new)} {sizes[p] // 1000} kB" for p in largest)

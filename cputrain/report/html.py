@@ -43,7 +43,7 @@ from cputrain.results.rows import CellResult
 FILE = "report.html"
 STYLE, SCRIPT = "report.css", "report.js"
 LARGEST_MEMORY = 12
-SAID = {
+COMMON = {
     "w": words,
     "setting": by_engine.setting,
     "note": plain,
@@ -102,19 +102,19 @@ def text(page: MachinePage, output: Path) -> str:
         "command": _command,
         "effect": _effect,
     }
-    return templates.html("report.html.j2", {**SAID, **context})
+    return templates.html("report.html.j2", {**COMMON, **context})
 
 
 def _record(output: Path, cell: CellResult) -> tuple[str, str]:
     """From the report to a cell's raw steps: the link, and what it says."""
     mode = ("quick",) if cell.mode == "quick" else ()
     suite, _, value = (cell.same_as or cell.name).partition("/")
-    own = (*mode, suite, value, records.FILE)
-    is_packed = not os.path.lexists(output.joinpath(cell.machine, *own))
-    said = f"{packed.FILE}, {'/'.join(own)}" if is_packed else records.FILE
-    parts = (cell.machine, *((packed.FILE,) if is_packed else own))
+    below = (*mode, suite, value, records.FILE)
+    is_packed = not os.path.lexists(output.joinpath(cell.machine, *below))
+    label = f"{packed.FILE}, {'/'.join(below)}" if is_packed else records.FILE
+    parts = (cell.machine, *((packed.FILE,) if is_packed else below))
     quoted = (urllib.parse.quote(wording.one_line(part), safe="") for part in parts)
-    return "../../output/" + "/".join(quoted), said
+    return "../../output/" + "/".join(quoted), label
 
 
 def _command(cell: CellResult) -> str:

@@ -54,7 +54,7 @@ def text(
     if example is not None and example.machine in {its.line.name for its in machines}:
         example = None
     ordered = sorted(machines, key=lambda its: its.line.baseline_s or float("inf"))
-    said = {
+    context = {
         "w": words,
         "base": Experiment(),
         "anchor": wording.anchor,
@@ -67,4 +67,4 @@ def text(
         "compared": compared,
         "releases": [(its.line.name, *page) for its in ordered for page in its.line.compared],
     }
-    return templates.markdown("page.md.j2", said)
+    return templates.markdown("page.md.j2", context)

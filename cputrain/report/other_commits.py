@@ -50,7 +50,7 @@ def read(root: Path, machine: str, own: Sequence[CellRow]) -> tuple[Commits, lis
 
 def _texts(cells: Sequence[CellRow]) -> dict[str, str]:
     """By cell, its step and effect, or what came of it instead."""
-    told = {}
+    texts = {}
     for cell, row in cells:
         text = words.seconds(cell.step_s) if cell.step_s is not None else cell.status
         if cell.is_baseline:
@@ -58,8 +58,8 @@ def _texts(cells: Sequence[CellRow]) -> dict[str, str]:
         elif row["effect"] is not None:
             effect = words.effect(row["effect"], row["effect_low"], row["effect_high"])
             text += f", {effect} {row['verdict'] or ''}".rstrip()
-        told[cell.name] = text
-    return told
+        texts[cell.name] = text
+    return texts
 
 
 def write(result: Path, machine: str, its: Commits) -> Path:

@@ -57,20 +57,20 @@ def write(result: Path, page: MachinePage, where: Place) -> list[Path]:
 
 def section(page: MachinePage, where: Place) -> str:
     """The first screen of a machine and its tables, as result/README.md or its own page has it."""
-    own = where is Place.OWN
-    said: dict[str, Any] = {
+    is_own = where is Place.OWN
+    context: dict[str, Any] = {
         "page": page,
-        "link": _link_of_own if own else link,
-        "h": "" if own else "#",
+        "link": _link_of_own if is_own else link,
+        "h": "" if is_own else "#",
     }
-    said |= {"several": where is Place.BESIDE_OTHERS, "own": own}
-    return templates.markdown("machine.md.j2", {**SAID, **said})
+    context |= {"several": where is Place.BESIDE_OTHERS, "own": is_own}
+    return templates.markdown("machine.md.j2", {**COMMON, **context})
 
 
 def texts(page: MachinePage) -> dict[str, str]:
     """The pages of a machine's suites, and further ones, by their names."""
     descriptions = {cell.suite: cell.key.description for cell in page.cells}
-    context = {**SAID, "descriptions": descriptions, "page": page}
+    context = {**COMMON, "descriptions": descriptions, "page": page}
     written = {
         f"{table.suite}.md": templates.markdown("suite.md.j2", {**context, "table": table})
         for table in page.suites()
@@ -105,8 +105,8 @@ def _end(entry: Measured) -> str:
     value = wording.markdown(by_engine.setting(entry.cell))
     if entry.cell.is_baseline:
         return f"{value}: baseline"
-    said = wording.markdown(words.verdict(entry.row["verdict"], entry.row["further_passes"]))
-    shown = f"**{said}**" if said in ("faster", "slower") else said
+    verdict = wording.markdown(words.verdict(entry.row["verdict"], entry.row["further_passes"]))
+    shown = f"**{verdict}**" if verdict in ("faster", "slower") else verdict
     return f"{value}: {words.effect(entry.effect, entry.low, entry.high)} {shown}".strip()
 
 
@@ -123,7 +123,7 @@ def _other_engines(suite: ranking.Ranked) -> str:
     )
 
 
-SAID: Mapping[str, Any] = {
+COMMON: Mapping[str, Any] = {
     "w": words,
     "note": note,
     "base": Experiment(),

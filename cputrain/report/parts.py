@@ -56,8 +56,8 @@ def write(result: Path, machine: str, rows: Sequence[Row]) -> list[Path]:
 
 def text(machine: str, rows: Sequence[Row]) -> str:
     """The page."""
-    said = {"HEAD": HEAD, "texts": texts, "opening": opening, "runs": runs, "largest": largest}
-    return templates.markdown("parts.md.j2", {**said, "machine": machine, "rows": rows})
+    context = {"HEAD": HEAD, "texts": texts, "opening": opening, "runs": runs, "largest": largest}
+    return templates.markdown("parts.md.j2", {**context, "machine": machine, "rows": rows})
 
 
 def runs(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
@@ -71,15 +71,15 @@ def opening(run: Sequence[Row]) -> str:
     first = run[0]
     if first["part"] is None:
         return f"{first['status']}: {first['reason']}"
-    said = (
+    text = (
         f"A step takes {words.seconds(first['step_s'])} with "
         f"{wording.counted(first['threads'], 'thread')}; its parts add up to "
         f"{words.percent(first['sum_over_step'])} of it"
     )
     if not first["sums_up"]:
-        said += f", which is more than {words.percent(first['tolerance'])} off: do not rely on them"
-    said += f"; a watched step takes {words.ratio(first['watching'])} as long."
-    return said + (" Others held it up meanwhile." if first["disturbed"] else "")
+        text += f", which is more than {words.percent(first['tolerance'])} off: do not rely on them"
+    text += f"; a watched step takes {words.ratio(first['watching'])} as long."
+    return text + (" Others held it up meanwhile." if first["disturbed"] else "")
 
 
 def largest(run: Sequence[Row]) -> str:

@@ -96,6 +96,6 @@ def lines(experiment: Parts, reference: Parts) -> list[str]:
         return [f"python3 bench.py train --engine {engine} ..."]
     for part in ("training", *FREE_PARTS[:2]):
         for name, value in fields.get(part, {}).items():
-            own = LINES.get(name, lambda _: None)(value) if is_usual else None
-            pasted.append(own or f"{name}={value!r}")
+            line = LINES.get(name, lambda _: None)(value) if is_usual else None
+            pasted.append(line or f"{name}={value!r}")
     return pasted

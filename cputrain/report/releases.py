@@ -37,8 +37,8 @@ def sides(record: ReleasesRecord) -> list[str]:
 
 def pair(taken: TakenPair, record: ReleasesRecord) -> str:
     """A line for a pair of workers that has ended."""
-    which = "A/A" if taken.is_identical else record.sides[taken.sides[1]].label
-    head = f"  pass {taken.number}  {taken.key.suite}/{taken.key.name}  {which}"
+    label = "A/A" if taken.is_identical else record.sides[taken.sides[1]].label
+    head = f"  pass {taken.number}  {taken.key.suite}/{taken.key.name}  {label}"
     if taken.worker is None:
         return f"{head}  {taken.status}: {taken.reason}"
     ratio = taken.worker.paired_ratio
@@ -56,7 +56,7 @@ def table(record: ReleasesRecord, compared: Compared) -> list[str]:
         names = compared.means.get(place, {})
         wide = max((len(cell.name) for cell in own), default=0)
         for cell in own:
-            lines.append(f"  {cell.name:<{wide}}  {_said(cell)}")
+            lines.append(f"  {cell.name:<{wide}}  {_effect(cell)}")
         for name, each in names.items():
             lines.append(f"  {_mean_name(name, each)}: {_ratio(each)}")
     return lines
@@ -66,9 +66,9 @@ def _versions(versions: Mapping[str, tuple[str | None, ...]]) -> str:
     """Packages that all sides have; how many others there are."""
     shared = {name: each for name, each in versions.items() if None not in each}
     others = len(versions) - len(shared)
-    told = [_version(*item) for item in shared.items()]
-    told += [f"{counted(others, 'package')} not on every side"] if others else []
-    return f"versions: {'; '.join(told)}"
+    texts = [_version(*item) for item in shared.items()]
+    texts += [f"{counted(others, 'package')} not on every side"] if others else []
+    return f"versions: {'; '.join(texts)}"
 
 
 def _version(name: str, versions: tuple[str | None, ...]) -> str:
@@ -83,12 +83,12 @@ def _ratio(each: Mean) -> str:
     return words.ratio(each.value, each.low, each.high)
 
 
-def _said(cell: ComparedCell) -> str:
+def _effect(cell: ComparedCell) -> str:
     if cell.effect is None:
         return f"no ratio: {cell.why}"
-    said = words.verdict(cell.verdict.word, cell.verdict.further_passes)
+    verdict = words.verdict(cell.verdict.word, cell.verdict.further_passes)
     effect = words.effect(cell.effect.value, cell.effect.low, cell.effect.high)
-    return f"{effect}  {said}{''.join(f'; {each}' for each in causes(cell))}"
+    return f"{effect}  {verdict}{''.join(f'; {each}' for each in causes(cell))}"
 
 
 def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
@@ -98,12 +98,12 @@ def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
         for name, value in cell.passes_of_step
         if cell.verdict.word in TOLD and not STEP_FROM <= value <= STEP_TO
     ]
-    told = [", ".join(where)] if where else []
+    texts = [", ".join(where)] if where else []
     other = [each for each in cell.differences if not each.what.startswith("version of ")]
-    told += [each.words for each in other[:most]]
+    texts += [each.words for each in other[:most]]
     if len(other) > most:
-        told.append(f"and {len(other) - most} more")
-    return told
+        texts.append(f"and {len(other) - most} more")
+    return texts
 
 
 def write(

@@ -17,19 +17,21 @@ def lines(experiment: Experiment, placed: Placement, before: int | None) -> list
         placed: of it.
         before: processes of the stretch that is gone on from; None where the run begins.
     """
-    now, said = experiment.system.processes or 1, []
+    now, lines = experiment.system.processes or 1, []
     if placed.ranks:
         training = shares.of_rank(experiment, now).training
         part = f"{counted(training.batch_size, 'sequence')} of "
         part += counted(training.grad_accum, "micro-batch", "micro-batches")
         cpus = " | ".join(",".join(map(str, mask)) for mask in placed.ranks)
         threads = counted(placed.omp_threads, "thread")
-        said.append(f"{_processes(now)}, each with {part} and {threads}; CPUs {cpus}")
+        lines.append(f"{_processes(now)}, each with {part} and {threads}; CPUs {cpus}")
     if before is not None and before != now:
         line = f"{_processes(before)} before, {now} from here on: losses agree to rounding"
-        what = _drawn(experiment)
-        said.append(line if what is None else f"{line}, but for {what}, which draws other numbers")
-    return said
+        drawn = _drawn(experiment)
+        lines.append(
+            line if drawn is None else f"{line}, but for {drawn}, which draws other numbers"
+        )
+    return lines
 
 
 def mixed(record: TrainRecord) -> str | None:

@@ -36,15 +36,15 @@ def lines(record: TrainRecord) -> list[str]:
 
 def split(stretches: Sequence[Stretch]) -> dict[str, float]:
     """Seconds by what they went to, of the stretches that told their phases; empty if none did."""
-    told = [stretch for stretch in stretches if stretch.phases]
-    if not told:
+    timed = [stretch for stretch in stretches if stretch.phases]
+    if not timed:
         return {}
     sums = dict.fromkeys(SPLIT, 0.0)
-    for stretch in told:
+    for stretch in timed:
         for what, names in SPLIT.items():
             sums[what] += sum(stretch.phases.get(name, 0.0) for name in names)
         sums["imports"] += sum(s for name, s in stretch.phases.items() if name.endswith(BUILT))
-    wall_s = sum(stretch.wall_s for stretch in told)
+    wall_s = sum(stretch.wall_s for stretch in timed)
     return sums | {REST: max(0.0, wall_s - sum(sums.values()))}
 
 
@@ -82,34 +82,34 @@ def _published(record: TrainRecord) -> list[str]:
     name, ended = preset(experiment), record.ended
     if name is None or not PRESETS[name].figures or ended is None or not ended.step:
         return []
-    told = [_theirs(name, figure) for figure in PRESETS[name].figures]
+    published = [_theirs(name, figure) for figure in PRESETS[name].figures]
     seconds = split(record.stretches)
-    own = f"{words.seconds(ended.training_s / ended.step)} per step"
+    this_run = f"{words.seconds(ended.training_s / ended.step)} per step"
     if seconds:
-        own += "".join(f", {what} {words.took(seconds[what])}" for what in BESIDE)
+        this_run += "".join(f", {what} {words.took(seconds[what])}" for what in BESIDE)
     data = record.worker.data
     if data is not None and data.prepared_s:
-        own += f", tokenizing {words.took(data.prepared_s)} when it was done"
+        this_run += f", tokenizing {words.took(data.prepared_s)} when it was done"
     if ended.peak_rss_bytes:
-        own += f", {words.number(ended.peak_rss_bytes / 1e9)} GB"
-    return [*told, f"this run: {own}"]
+        this_run += f", {words.number(ended.peak_rss_bytes / 1e9)} GB"
+    return [*published, f"this run: {this_run}"]
 
 
 def _theirs(name: str, figure: Figure) -> str:
-    said = []
+    figures = []
     if figure.step_s:
         how = f" ({figure.how})" if figure.how else ""
-        said.append(f"{_range(figure.step_s)} s per step{how}")
+        figures.append(f"{_range(figure.step_s)} s per step{how}")
     if figure.data_s:
-        said.append(f"data {_range(figure.data_s)} s")
+        figures.append(f"data {_range(figure.data_s)} s")
     if figure.initialisation_s:
-        said.append(f"initialisation {_range(figure.initialisation_s)} s")
+        figures.append(f"initialisation {_range(figure.initialisation_s)} s")
     if figure.rss_bytes:
         low, high = figure.rss_bytes
-        said.append(f"{_range((low / 1e9, high / 1e9))} GB")
+        figures.append(f"{_range((low / 1e9, high / 1e9))} GB")
     what = "published" if figure.is_measured else "expected by its authors"
     where = figure.hardware or "hardware not named"
-    return f"{what} of {name}, theirs ({where}): {', '.join(said) or 'no figure of these'}"
+    return f"{what} of {name}, theirs ({where}): {', '.join(figures) or 'no figure of these'}"
 
 
 def _range(given: Range) -> str:

@@ -81,10 +81,10 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
 
 def testing(labels: Sequence[str], is_likeliest: bool) -> str:
     """What is put to the test; `is_likeliest`: though no race has told it to be faster."""
-    what = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
+    changes = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
     if is_likeliest:
-        return f"no change was surely faster in its race; test of the likeliest, {what}"
-    return f"test of {what}"
+        return f"no change was surely faster in its race; test of the likeliest, {changes}"
+    return f"test of {changes}"
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:
@@ -125,13 +125,13 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
         return f"not confirmed, so nothing is recommended: {why}"
     effect = gain.effect
     passes, pairs = counted(effect.passes, "pass", "passes"), counted(effect.pairs, "pair")
-    said = f"{words.ratio(effect.value, effect.low, effect.high)} of the default's time for a step"
+    ratio = f"{words.ratio(effect.value, effect.low, effect.high)} of the default's time for a step"
     how = f"(99 % interval; {passes} of fresh workers, {pairs})"
     if gain.is_confirmed:
-        return f"confirmed: {said} {how}: {_faster(gain)}"
+        return f"confirmed: {ratio} {how}: {_faster(gain)}"
     word = {"same": "the same within 3 %", "slower": "slower"}.get(gain.verdict.word, "not told")
     why = "; ".join(filter(None, (word, effect.reason)))
-    return f"not confirmed, so nothing is recommended: {said} {how}: {why}"
+    return f"not confirmed, so nothing is recommended: {ratio} {how}: {why}"
 
 
 def _has_raced(ran: Race) -> bool:
@@ -162,9 +162,9 @@ def _each(record: TuningRecord) -> list[str]:
             ratio = _ratio(raced, _noise(record.without), inverse=True)
             without[raced.label] = f"{ratio} beside the same settings without it"
     lines = ["what each change gave (90 % intervals, for choosing):"]
-    for label, said in by_race.items():
+    for label, text in by_race.items():
         if label not in record.left_out:
-            lines.append(f"  {label}: {without.get(label, said)}")
+            lines.append(f"  {label}: {without.get(label, text)}")
     again = "left out again, as it was not surely slower without"
     return [*lines, *(f"  {again}: {label}" for label in record.left_out)]
 

@@ -67,8 +67,8 @@ def script_lines(best: Experiment, default: Experiment, again: str) -> list[str]
     before, after = default.flat(), best.flat()
     changed = {name: value for name, value in after.items() if value != before[name]}
     for name, value in changed.items():
-        said = LOOP.get(name)
-        pasted = said(value) if said else _call(name, value)
+        as_line = LOOP.get(name)
+        pasted = as_line(value) if as_line else _call(name, value)
         if pasted is not None:
             lines.append(f"  {pasted}")
     return lines

@@ -93,19 +93,19 @@ def _write(path: Path, content: Mapping[str, object]) -> None:
     path.write_text(json.dumps(content, indent=1))
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """What npm's errors mean, and what to do."""
     errors = [
         re.sub(r"^npm (error|ERR!) ?", "", line)
-        for line in said.splitlines()
+        for line in output.splitlines()
         if re.match("npm (error|ERR)", line)
     ]
-    told = one_line(" ".join(errors[:3])) or "nothing"
-    if "EINTEGRITY" in said:
+    message = one_line(" ".join(errors[:3])) or "nothing"
+    if "EINTEGRITY" in output:
         return (
             "npm's registry has another file than the one that was pinned, and nothing was kept; "
-            f"see npm config get registry. It said: {told}"
+            f"see npm config get registry. It said: {message}"
         )
-    if OFFLINE.search(said):
-        return f"npm has no network, which the first --offline needs. It said: {told}"
-    return f"npm could not install the scripts of asv's pages. It said: {told}"
+    if OFFLINE.search(output):
+        return f"npm has no network, which the first --offline needs. It said: {message}"
+    return f"npm could not install the scripts of asv's pages. It said: {message}"
