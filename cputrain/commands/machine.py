@@ -82,8 +82,8 @@ def measured(content: dict[str, Any]) -> Rows:
     arrays = content.get("bandwidth_array_bytes", {})
     for threads, rate in content.get(bandwidth.FIELD, {}).items():
         size = f", 3 arrays of {arrays[threads] >> 20} MiB" if threads in arrays else ""
-        what = f"{words.number(rate / 1e9, 1)} GB/s, triad{size}"
-        rows.append((f"bandwidth_{threads}_threads", what))
+        text = f"{words.number(rate / 1e9, 1)} GB/s, triad{size}"
+        rows.append((f"bandwidth_{threads}_threads", text))
     for kind, field in peak.FIELDS.items():
         rows += [
             (

@@ -117,8 +117,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser, verbs = _parser()
     if words[0] not in verbs and not words[0].startswith("-"):
         parser.error(refusing.unknown_verb(words[0], verbs))
-    args, left = parser.parse_known_args(words)
-    if left:
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
         others = {name: each for name, each in verbs.items() if name != args.verb}
-        verbs[args.verb].error(refusing.unknown_words(left, verbs[args.verb], others))
+        verbs[args.verb].error(refusing.unknown_words(unknown, verbs[args.verb], others))
     return args

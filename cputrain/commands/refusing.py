@@ -21,9 +21,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with what was wrong and with how to be told what there is."""
-        said = one_line(message.removeprefix("argument "))
-        end = "" if said.endswith("?") else ";"
-        self.exit(2, f"{self.prog}: {said}{end} python3 {self.prog} --help has more\n")
+        refusal = one_line(message.removeprefix("argument "))
+        end = "" if refusal.endswith("?") else ";"
+        self.exit(2, f"{self.prog}: {refusal}{end} python3 {self.prog} --help has more\n")
 
     def options(self) -> list[str]:
         """Its long flags."""
@@ -41,18 +41,18 @@ def unknown_verb(word: str, verbs: Collection[str]) -> str:
     return f"no verb {word!r}" + (meant(word, verbs) or f"; there are {', '.join(verbs)}")
 
 
-def unknown_words(words: list[str], own: Parser, others: dict[str, Parser]) -> str:
+def unknown_words(words: list[str], parser: Parser, others: dict[str, Parser]) -> str:
     """What is said of words that a verb does not take.
 
     Args:
         words: as they were given.
-        own: the verb's parser.
+        parser: the verb's parser.
         others: of the other verbs, by their names.
     """
     first = next((word for word in words if word.startswith("-")), words[0])
     flag = first.partition("=")[0]
-    said = f"there is no {flag} here"
-    if hint := meant(flag, own.options()):
-        return said + hint
+    refusal = f"there is no {flag} here"
+    if hint := meant(flag, parser.options()):
+        return refusal + hint
     takers = [name for name, parser in others.items() if flag in parser.options()]
-    return f"{said}; it is for {', '.join(takers)}" if takers else said
+    return f"{refusal}; it is for {', '.join(takers)}" if takers else refusal

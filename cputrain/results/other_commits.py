@@ -57,8 +57,8 @@ def read(root: Path, machine: str) -> tuple[list[Commit], list[Problem]]:
     for name, folder in folders(root).items():
         cells, unread = rows.read(folder, machine)
         if unread:  # of a commit with other records, that is all of them
-            what = f"{counted(len(unread), 'file')} of it cannot be used"
-            problems.append(Problem(folder, f"{what}: {unread[0].reason}"))
+            problem = f"{counted(len(unread), 'file')} of it cannot be used"
+            problems.append(Problem(folder, f"{problem}: {unread[0].reason}"))
         if cells:
             commits.append(Commit(name, cells))
     return sorted(commits, key=lambda its: (its.measured, its.commit)), problems

@@ -121,11 +121,12 @@ class Asv:
         name = "build" if self.stack == stacks.MAIN else f"build on {self.stack}"
         process = self.start(name, ["--bench", "just-discover"], pip_environment(offline))
         if process.wait() != 0:
-            what = "without --offline once" if offline else "again once the network is there"
-            which = stacks.REQUIREMENTS[self.stack]
+            remedy = "without --offline once" if offline else "again once the network is there"
+            requirements = stacks.REQUIREMENTS[self.stack]
             tail = self.log_tail(name)
             raise RunError(
-                f"asv could not build its environment from {which}; run {what}. It said: {tail}"
+                f"asv could not build its environment from {requirements}; run {remedy}. "
+                f"It said: {tail}"
             )
 
 

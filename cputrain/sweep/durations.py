@@ -92,13 +92,13 @@ class Durations:
         for planned in plan.in_order(suites):
             seconds[planned.key] = SUITE_S
             for cell in planned.cells:
-                what = cell.experiment.identity, cell.reference
-                repeats = what in measured and not planned.suite.measures_again
+                measurement = cell.experiment.identity, cell.reference
+                repeats = measurement in measured and not planned.suite.measures_again
                 code = cell.experiment.but(jit_state="steady").identity
                 cell_s = self.cell_s(planned, cell, finds_code=code in compiled)
                 seconds[planned.key] += TAKE_OVER_S if repeats else cell_s
                 if cell.why_not is None:
-                    measured.add(what)
+                    measured.add(measurement)
                     compiled.add(code)
         return seconds
 

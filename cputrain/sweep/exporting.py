@@ -16,7 +16,7 @@ def export() -> Summary:
     from cputrain.results.exchange import merged
     from cputrain.results.problem import Problem
 
-    left = [Problem(paths.STATE, line) for line in merged.finish(paths.ROOT)]
+    unfinished = [Problem(paths.STATE, line) for line in merged.finish(paths.ROOT)]
     summary = write(paths.ROOT)
-    summary.problems.extend(left)
+    summary.problems.extend(unfinished)
     return summary

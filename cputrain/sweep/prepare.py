@@ -31,9 +31,9 @@ def folders() -> None:
             with tempfile.TemporaryFile(dir=folder):
                 continue
         except OSError as error:
-            what = error.strerror
+            reason = error.strerror
             raise UsageError(
-                f"cannot write in {folder}: {what}; make it a folder of yours"
+                f"cannot write in {folder}: {reason}; make it a folder of yours"
             ) from None
 
 

@@ -62,10 +62,10 @@ def pack(root: Path, machine: str | None = None, to: Path | None = None) -> Pack
         why = f": {usable.refused[0]}" if usable.refused else ""
         raise RunError(f"{machine}: no record of it can be used{why}")
     texts = private.without(kept, {root.resolve(), root})
-    told = private.telling(texts, private.names_here())
-    if told:
-        more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
-        where = "; ".join(told[:MOST_TOLD])
+    telling = private.telling(texts, private.names_here())
+    if telling:
+        more = f" and {len(telling) - MOST_TOLD} more" if len(telling) > MOST_TOLD else ""
+        where = "; ".join(telling[:MOST_TOLD])
         raise RunError(
             f"{path} is not written, it would tell where this was measured: {where}{more}"
         )

@@ -41,12 +41,12 @@ def telling(texts: Mapping[str, str], names: Collection[str]) -> list[str]:
     """
     words = "|".join(re.escape(name) for name in sorted(names))
     pattern = re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE) if words else None
-    told: dict[str, None] = {}
+    places: dict[str, None] = {}
     for member, text in texts.items():
-        left = anonymous.telling(text)
-        left += pattern.findall(text) if pattern else []
-        told |= dict.fromkeys(f"{member}: {word}" for word in left)
-    return list(told)
+        telling_words = anonymous.telling(text)
+        telling_words += pattern.findall(text) if pattern else []
+        places |= dict.fromkeys(f"{member}: {word}" for word in telling_words)
+    return list(places)
 
 
 def names_here() -> set[str]:

@@ -11,17 +11,17 @@ MOST_NAMED = 10
 
 def lines(came: Came) -> list[str]:
     """What came in of one machine, and what was not taken."""
-    said = []
+    texts = []
     if came.machine is not None:
         parts = [f"{counted(came.added, 'record')} added"]
         parts += [f"{came.extended} with more workers"] if came.extended else []
         parts += [f"{came.equal} here already"] if came.equal else []
         parts += [counted(came.others, "other file")] if came.others else []
-        said.append(f"{came.source}: {came.machine}: {', '.join(parts)}")
+        texts.append(f"{came.source}: {came.machine}: {', '.join(parts)}")
         if came.machine != came.given:
-            said.append(f"{came.source}: it calls itself {came.given}, but {came.why}")
-    what = "refused" if came.machine is None else "not taken"
-    said += [f"{came.source}: {what}: {reason}" for reason in came.refused[:MOST_NAMED]]
+            texts.append(f"{came.source}: it calls itself {came.given}, but {came.why}")
+    outcome = "refused" if came.machine is None else "not taken"
+    texts += [f"{came.source}: {outcome}: {reason}" for reason in came.refused[:MOST_NAMED]]
     if len(came.refused) > MOST_NAMED:
-        said.append(f"{came.source}: {what}: {len(came.refused) - MOST_NAMED} more")
-    return said
+        texts.append(f"{came.source}: {outcome}: {len(came.refused) - MOST_NAMED} more")
+    return texts

@@ -54,10 +54,10 @@ class Processes:
         session = replace(self.session, number=number)
         env = session.to_env() | {environ.CONDUCTOR: str(conductor)}
         ended = self._serve(one_pair.__name__, request, env)
-        left = [w for w in self.workers(pair) if w.run == self.session.run and w.turn == turn]
-        if not left or left[-1].status == "unproven":
+        workers = [w for w in self.workers(pair) if w.run == self.session.run and w.turn == turn]
+        if not workers or workers[-1].status == "unproven":
             return f"its process left no result: {ended}"
-        return left[-1]
+        return workers[-1]
 
     def demonstration(self, what: Demonstration) -> Altered | str:
         """Run a demonstration; its record, or why there is none."""

@@ -46,9 +46,13 @@ class ClaimsPrinter:
             self.progress.failed += isinstance(record, str) or record.status != "skipped"
             self.progress.say(f"{head}  {why}")
             return
-        own, other = _median_s(record.altered), _median_s(record.reference)
-        plain = "" if record.plain is None else f", without {_median_s(record.plain) / other:.2f}x"
-        self.progress.say(f"{head}  {own / other:.2f}x{plain}")
+        altered_s, reference_s = _median_s(record.altered), _median_s(record.reference)
+        plain = (
+            ""
+            if record.plain is None
+            else f", without {_median_s(record.plain) / reference_s:.2f}x"
+        )
+        self.progress.say(f"{head}  {altered_s / reference_s:.2f}x{plain}")
 
     def verdicts(self, verdicts: Sequence[ClaimVerdict]) -> None:
         """The table."""

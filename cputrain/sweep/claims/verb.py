@@ -154,16 +154,18 @@ class Claims:
     def _demonstrate(self) -> None:
         """Run what is altered and was not run in this session."""
         for claim in self.claims:
-            what = claim.demonstration
-            if what is None or time.monotonic() > self.until:
-                self.left_out += [what.name] if what is not None else []
+            demonstration = claim.demonstration
+            if demonstration is None or time.monotonic() > self.until:
+                self.left_out += [demonstration.name] if demonstration is not None else []
                 continue
-            if not self._is_shown(what):
-                self.shown.demonstration(claim, what, self.processes.demonstration(what))
+            if not self._is_shown(demonstration):
+                self.shown.demonstration(
+                    claim, demonstration, self.processes.demonstration(demonstration)
+                )
 
-    def _is_shown(self, what: Demonstration) -> bool:
+    def _is_shown(self, demonstration: Demonstration) -> bool:
         """Whether this session has it, with a round that nobody disturbed."""
-        known = self.processes.demonstrated(what)
+        known = self.processes.demonstrated(demonstration)
         if isinstance(known, str) or known.session != self.session.id:
             return False
         return known.status == "ok" and passed(known.altered, known.reference) is not None

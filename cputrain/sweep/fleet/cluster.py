@@ -84,14 +84,14 @@ class Cluster:
             yield
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        own = os.dup(2)
+        stderr = os.dup(2)
         try:
             with (self.folder / LOG).open("ab") as file:
                 os.dup2(file.fileno(), 2)
             yield
         finally:
-            os.dup2(own, 2)
-            os.close(own)
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
     def submit_over(self, rank: Rank, nodes: int) -> submitit.Job[object]:
         """One job of several nodes, a task on each; it is not started again by itself.

@@ -122,19 +122,19 @@ def _free_gb() -> float:
     return shutil.disk_usage(paths.PROJECT).free / 1e9
 
 
-def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:
+def why_not_built(label: str, output: str, log: Path, offline: bool) -> str:
     """One line: why asv built no environment, and what to do.
 
     Args:
-        said: asv's output, pip's in it.
+        output: asv's output, pip's in it.
         log: where that lies.
         offline: whether pip was told to stay off the network.
     """
-    lines = [line.strip() for line in said.splitlines()]
+    lines = [line.strip() for line in output.splitlines()]
     network = any("connection" in line.lower() and "WARNING: Retrying" in line for line in lines)
     for line in lines:
         if "Could not find a version that satisfies" in line:
-            what = line.split("requirement ", 1)[-1].split(" (from")[0]
+            requirement = line.split("requirement ", 1)[-1].split(" (from")[0]
             if offline:
                 return f"{label}: pip may not use the network; run once without --offline ({log})"
             if network:
@@ -142,7 +142,7 @@ def why_not_built(label: str, said: str, log: Path, offline: bool) -> str:
             versions = line.partition("from versions: ")[2].rstrip(")").split(", ")
             newest = ", ".join(versions[-4:])
             has = f"; among others there are {newest}" if newest not in ("", "none") else ""
-            return f"{label}: pip finds no {what} for this Python and CPU{has}"
+            return f"{label}: pip finds no {requirement} for this Python and CPU{has}"
         if "conflicting dependencies" in line:
             causes = itertools.takewhile(
                 bool, lines[lines.index(CAUSES) + 1 :] if CAUSES in lines else []

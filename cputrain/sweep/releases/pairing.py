@@ -111,8 +111,8 @@ def take(cell: ChosenCell, number: int, sides: tuple[int, int], of: list[Conduct
             try:
                 running[place] = start(of[side], cell.experiments[side])
             except CellFailed as failure:
-                which = of[side].side.record.label if sides[0] != sides[1] else f"copy {place + 1}"
-                raise CellFailed(failure.status, f"{which}: {failure.reason}") from failure
+                label = of[side].side.record.label if sides[0] != sides[1] else f"copy {place + 1}"
+                raise CellFailed(failure.status, f"{label}: {failure.reason}") from failure
         reference, worker = running[0], running[1]
         wanted, counting = _pairs(reference.record, worker.record), 0
         while counting < wanted and len(pairs) < AGAIN * wanted:

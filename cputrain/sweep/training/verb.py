@@ -149,8 +149,8 @@ class Train:
             os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
-            left = "nothing was saved" if following.saved is None else self.stopped()
-            raise RunError(f"{following.failure.reason}; {left}")
+            saved = "nothing was saved" if following.saved is None else self.stopped()
+            raise RunError(f"{following.failure.reason}; {saved}")
 
     def end(self) -> None:
         """Say how it ended, and what had been projected."""

@@ -60,14 +60,14 @@ def of(
             continue
         if experiment == best or any(experiment == other.experiment for other in can):
             continue
-        told = next((each for each in known if each.says(experiment, best)), None)
-        if told is not None and told.low > FAR:
+        past = next((each for each in known if each.says(experiment, best)), None)
+        if past is not None and past.low > FAR:
             reason = (
-                f"{told.value:.2f}x [{told.low:.2f}, {told.high:.2f}] in this machine's records"
+                f"{past.value:.2f}x [{past.low:.2f}, {past.high:.2f}] in this machine's records"
             )
             cannot.append(refused(label, changes, reason, is_known=True))
             continue
-        can.append(Candidate(label, changes, experiment, told))
+        can.append(Candidate(label, changes, experiment, past))
     return can, cannot
 
 

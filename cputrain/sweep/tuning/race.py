@@ -164,11 +164,11 @@ class Racing:
                 if place < 0:
                     raise RunError(DIED.format(reason=failure.reason)) from failure
                 runners[place].ended("failed", f"{failure.status}: {failure.reason}")
-        own = times.pop(-1)
+        reference_s = times.pop(-1)
         for place, seconds in times.items():
             runners[place].step_s.append(seconds)
-            runners[place].log_ratios.append(math.log(seconds / own))
-        return own
+            runners[place].log_ratios.append(math.log(seconds / reference_s))
+        return reference_s
 
     @staticmethod
     def _noise(runners: Sequence[Runner]) -> float:
