@@ -57,22 +57,22 @@ def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None
     far the record reaches. With several sessions their means differ too, and where the while is
     longer than each of them, that difference is added.
     """
-    told = {name: points for name, points in by_session.items() if len(points) >= FEWEST}
-    logs = [ratio for points in told.values() for ratio in _ratios(points, horizon_s)]
+    sessions = {name: points for name, points in by_session.items() if len(points) >= FEWEST}
+    logs = [ratio for points in sessions.values() for ratio in _ratios(points, horizon_s)]
     if len(logs) < FEWEST:
         return None
-    spans = [points[-1][0] - points[0][0] for points in told.values()]
+    spans = [points[-1][0] - points[0][0] for points in sessions.values()]
     variance = statistics.variance(logs)
-    if len(told) > 1 and horizon_s > max(spans):
-        means = [math.log(statistics.fmean(s for _, s in points)) for points in told.values()]
+    if len(sessions) > 1 and horizon_s > max(spans):
+        means = [math.log(statistics.fmean(s for _, s in points)) for points in sessions.values()]
         variance += statistics.variance(means)
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
-        degrees=_degrees(list(told.values()), horizon_s),
+        degrees=_degrees(list(sessions.values()), horizon_s),
         recorded_s=sum(spans),
         longest_s=max(spans),
-        sessions=len(told),
+        sessions=len(sessions),
     )
 
 

@@ -42,8 +42,8 @@ def cache(level: int, kind: str) -> Callable[[Path], str]:
         for folder in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
             name = f"/{folder.relative_to(root)}"
             try:
-                this = reading.number(root, f"{name}/level"), reading.text(root, f"{name}/type")
-                if this in ((level, kind), (level, "Unified")):
+                cache = reading.number(root, f"{name}/level"), reading.text(root, f"{name}/type")
+                if cache in ((level, kind), (level, "Unified")):
                     shared = reading.text(root, f"{name}/shared_cpu_list")
                     size_by_cpus[shared] = reading.text(root, f"{name}/size")
             except reading.Unknown:

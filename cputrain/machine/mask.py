@@ -133,7 +133,7 @@ def _in_turns(cores: Iterable[Core]) -> list[Core]:
     """The first core of each socket, then the second of each, and so on."""
     turns = [
         (turn, package, core)
-        for package, those in enumerate(_by_package(cores))
-        for turn, core in enumerate(those)
+        for package, package_cores in enumerate(_by_package(cores))
+        for turn, core in enumerate(package_cores)
     ]
     return [core for _, _, core in sorted(turns, key=lambda turn: turn[:2])]

@@ -95,8 +95,8 @@ def run(request: AlteredRequest, session: Session) -> Altered:
     for_all = recording.request(session, where.parent, keeps_model=False)
     with contextlib.ExitStack() as started:
         try:
-            for what in (experiment, beside):
-                if (reason := placement.why_not(what)) is not None:
+            for each in (experiment, beside):
+                if (reason := placement.why_not(each)) is not None:
                     raise CellFailed("skipped", reason)
             sides = {"altered": OneSide(experiment, for_all, request.name)}
             started.callback(sides["altered"].worker.end)

@@ -36,8 +36,8 @@ def death(code: int, phase: str, printed: str, ranks: bool, oom_kills: int) -> C
     if ranks and (first := torchrun.first_death(printed)) is not None:
         who, code = f"rank {first[0]} ", first[1]
     if code >= 0:
-        what = f"{who or 'the worker '}exited with status {code} while {phase}"
-        return CellFailed("failed", what + tail)
+        exited = f"{who or 'the worker '}exited with status {code} while {phase}"
+        return CellFailed("failed", exited + tail)
     name = signal.Signals(-code).name
     if -code == signal.SIGKILL and processes.oom_kills() > oom_kills:
         return CellFailed("out of memory", f"{who}killed by the kernel while {phase}")
@@ -66,6 +66,6 @@ def answered(message: Answer, kind: type[Answer]) -> CellFailed:
 def last_words(printed: str) -> str:
     """The last three lines of what it printed, to put behind a reason; empty without any."""
     lines = torchrun.without_its_words(printed).split("\n")
-    said = [line.strip() for line in lines if not line.startswith(OF_PROFILER)]
-    kept = [line for line in said if line][-3:]
+    own_lines = [line.strip() for line in lines if not line.startswith(OF_PROFILER)]
+    kept = [line for line in own_lines if line][-3:]
     return f"; its last words: {' | '.join(kept)[-400:]}" if kept else ""

@@ -54,17 +54,17 @@ class MachineSettings:
         if self._changes is None or not self.record:
             return
         self.require()
-        if (left := self.put_back()) is not None:
-            raise CellFailed("failed", left)
+        if (problem := self.put_back()) is not None:
+            raise CellFailed("failed", problem)
 
     def put_back(self) -> str | None:
         """Put back what is set; one line about the first file that could not be."""
-        left = [] if self._changes is None else self._changes.put_back()
+        not_restored = [] if self._changes is None else self._changes.put_back()
         self._note()
         self._changes = None
-        if not left:
+        if not not_restored:
             return None
-        return f"the machine is NOT as it was: {left[0]}; python3 bench.py restore"
+        return f"the machine is NOT as it was: {not_restored[0]}; python3 bench.py restore"
 
     def _note(self) -> None:
         if self._changes is not None:

@@ -70,8 +70,8 @@ def why_no_ipex(
     if (system, machine) != ("Linux", "x86_64"):
         return f"IPEX is for Linux on x86-64 only, and this is {system} on {machine}"
     if not PYTHONS[0] <= python <= PYTHONS[1]:
-        first, last, this = (".".join(map(str, version)) for version in (*PYTHONS, python))
-        return f"IPEX 2.8 is for Python {first} to {last}, and this is {this}"
+        first, last, here = (".".join(map(str, version)) for version in (*PYTHONS, python))
+        return f"IPEX 2.8 is for Python {first} to {last}, and this is {here}"
     if (reason := isa.why_not("avx2", root)) is not None:
         return f"IPEX needs AVX2: {reason}"
     return None

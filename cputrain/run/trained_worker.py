@@ -48,7 +48,7 @@ def run(request: TrainRequest) -> bool:
         return False
     plan = request.plan
     start = plan.start if plan.resume is None else None  # a checkpoint has all weights
-    told = WorkerRequest(
+    worker_request = WorkerRequest(
         folder=request.folder,
         offline=session.offline,
         model_cap_bytes=0,
@@ -56,7 +56,7 @@ def run(request: TrainRequest) -> bool:
         plan=plan,
     )
     command = PROGRAM if experiment.system.processes is None else RANK
-    worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), told, command=command)
+    worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), worker_request, command=command)
     signal.signal(signal.SIGTERM, lambda *_: _stop(worker))
     try:
         _say(Placed(placement=worker.placement))

@@ -61,8 +61,8 @@ class Variable:
             return every
         declared = [
             (*values, engine)
-            for engine, some in cls.by_engine().items()
-            for values in product(*lists(some))
+            for engine, engine_values in cls.by_engine().items()
+            for values in product(*lists(engine_values))
         ]
         for *values, engine in declared:
             if (*values, engine) not in every:
@@ -101,10 +101,10 @@ class Variable:
 
     def experiments(self, *values: Any) -> tuple[Experiment, Experiment]:
         """The cell's baseline and what `vary` makes of it."""
-        own, engine = (values[:-1], values[-1]) if self.engines else (values, None)
+        varied, engine = (values[:-1], values[-1]) if self.engines else (values, None)
         try:
             base = self.base() if engine is None else self.base_on(engine)
-            return specs.settle(base), specs.settle(self.vary(base, *own))
+            return specs.settle(base), specs.settle(self.vary(base, *varied))
         except ExperimentError as error:
             value = ", ".join(map(repr, values))
             raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
@@ -113,5 +113,5 @@ class Variable:
 def lists(values: Iterable[Any]) -> list[list[Any]]:
     """The values of each variable: a tuple of tuples has those of several."""
     each = tuple(values)
-    several = bool(each) and all(isinstance(some, tuple) for some in each)
-    return [list(some) for some in each] if several else [list(each)]
+    several = bool(each) and all(isinstance(item, tuple) for item in each)
+    return [list(item) for item in each] if several else [list(each)]

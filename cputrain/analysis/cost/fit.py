@@ -55,10 +55,10 @@ class Rows:
 
     def predicted(self, coefficients: Array) -> Array:
         """Logarithms of what is predicted."""
-        own: Array = np.log(self.terms @ coefficients)
+        logs: Array = np.log(self.terms @ coefficients)
         if self.reference is not None:
-            own = own - np.log(self.reference @ coefficients)
-        return own
+            logs = logs - np.log(self.reference @ coefficients)
+        return logs
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def fit(rows: Rows, prior: Sequence[float], least: Sequence[float], anchor: Anch
 
     def slopes(t: Array) -> Array:
         c, by_t = low + np.exp(t), np.exp(t)
-        own = rows.terms / (rows.terms @ c)[:, None]
+        relative = rows.terms / (rows.terms @ c)[:, None]
         if rows.reference is not None:
-            own = own - rows.reference / (rows.reference @ c)[:, None]
-        parts = [weights[:, None] * own * by_t, np.eye(len(t)) / SPREAD]
+            relative = relative - rows.reference / (rows.reference @ c)[:, None]
+        parts = [weights[:, None] * relative * by_t, np.eye(len(t)) / SPREAD]
         if anchor is not None:
             parts.append((anchor.terms / (anchor.terms @ c) * by_t / anchor.sd)[None, :])
         return np.concatenate(parts)

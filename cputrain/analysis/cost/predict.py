@@ -57,8 +57,8 @@ class Prediction:
         if self.half is None or not self.drift:
             return None
         longer = [its for its in self.drift if its.while_s >= steps * self.seconds]
-        told = longer[0] if longer else self.drift[-1]
-        below, above = (abs(math.log(end)) for end in (told.low, told.high))
+        drift = longer[0] if longer else self.drift[-1]
+        below, above = (abs(math.log(end)) for end in (drift.low, drift.high))
         low = self.seconds * math.exp(-math.hypot(self.half, below))
         return max(low, self.at_peak_s), self.seconds * math.exp(math.hypot(self.half, above))
 

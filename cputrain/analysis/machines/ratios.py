@@ -104,7 +104,7 @@ def _side(
     A reference is off by the same in all cells that were measured beside it. A cell without a pair
     that counts is as it was measured, at any speed that the machine had.
     """
-    total, own = 0.0, 0.0
+    total, own_variance = 0.0, 0.0
     shares: dict[str, float] = {}
     parts: list[tuple[float | None, float]] = []
     for (cell, row), weight in zip(cells, weights, strict=True):
@@ -116,13 +116,13 @@ def _side(
             parts.append(known)
             continue
         total += weight * usual.log_s
-        own += weight**2 * usual.variance
+        own_variance += weight**2 * usual.variance
         shares[usual.reference] = shares.get(usual.reference, 0.0) + weight
     for name, share in shares.items():
         its = machine.references.by_name[name]
         variance = None if its.variance is None else share**2 * its.variance
         parts.append((variance, its.degrees))
-    return total, [*parts, (own, MANY)]
+    return total, [*parts, (own_variance, MANY)]
 
 
 def _half(parts: Iterable[tuple[float, float]]) -> float:

@@ -97,21 +97,25 @@ def references(cells: Sequence[CellRow]) -> References:
         if not (cell.ok and any(worker.pairs for worker in cell.workers)):
             continue
         base = by_cell.get(f"{cell.suite}/{cell.key.baseline}")
-        own = cell if cell.key.baseline is None or identical.is_identical(cell) else base
-        name = identity(own.workers[-1]) if own and own.workers else f"of {cell.suite}"
+        reference = cell if cell.key.baseline is None or identical.is_identical(cell) else base
+        name = (
+            identity(reference.workers[-1])
+            if reference and reference.workers
+            else f"of {cell.suite}"
+        )
         of_cell[cell.name] = name
         workers.setdefault(name, []).append(cell)
-        engines[name] = identical.engine(own or cell)
+        engines[name] = identical.engine(reference or cell)
     moments = {name: _moments(identical.distinct(its)) for name, its in workers.items()}
     wanders = {name: learned(points) for name, points in moments.items()}
-    told = [name for name in wanders if _tells(wanders[name])]
-    told.sort(key=lambda name: -sum(map(len, moments[name].values())))
+    telling = [name for name in wanders if _tells(wanders[name])]
+    telling.sort(key=lambda name: -sum(map(len, moments[name].values())))
     by_name = {}
     for name, points in moments.items():
-        alike = [other for other in told if engines[other] == engines[name]]
-        beside = wanders[next(iter([*alike, *told]), name)]
+        alike = [other for other in telling if engines[other] == engines[name]]
+        beside = wanders[next(iter([*alike, *telling]), name)]
         by_name[name] = _reference(points, wanders[name], beside)
-    return References(by_name, of_cell, wanders[told[0]] if told else None)
+    return References(by_name, of_cell, wanders[telling[0]] if telling else None)
 
 
 def identity(worker: WorkerRecord) -> str:

@@ -106,8 +106,8 @@ def _facts(worker: WorkerRecord) -> Iterator[tuple[str, str]]:
         yield from _leaves(check.name, check.actual)
     if worker.state is not None:
         for pool in worker.state.threadpools or []:
-            own = {k: v for k, v in pool.items() if k != "prefix"}
-            yield from _leaves(f"mapped {pool.get('prefix')}", own)
+            facts = {k: v for k, v in pool.items() if k != "prefix"}
+            yield from _leaves(f"mapped {pool.get('prefix')}", facts)
         yield (
             "OpenMP mapped",
             ", ".join(sorted(PurePath(p).name for p in worker.state.openmp or [])),

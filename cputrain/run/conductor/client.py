@@ -38,8 +38,8 @@ class Lease:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        said = environ.value(environ.CONDUCTOR)
-        path = path or (Path(said) if said else None)
+        text = environ.value(environ.CONDUCTOR)
+        path = path or (Path(text) if text else None)
         self._own: subprocess.Popen[bytes] | None = None
         if path is None:
             self._socket, other = socket.socketpair()
