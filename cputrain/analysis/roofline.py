@@ -39,14 +39,14 @@ class Limits:
         into a cache, whose bandwidth is not measured, and nothing else explains half. Empty for a
         part without time.
         """
-        return self._told()[0]
+        return self._limit_and_share()[0]
 
     @property
     def share(self) -> float | None:
         """Share of the time that the limit explains, the largest where it is none."""
-        return self._told()[1]
+        return self._limit_and_share()[1]
 
-    def _told(self) -> tuple[str, float | None]:
+    def _limit_and_share(self) -> tuple[str, float | None]:
         known = {"products": self.peak_s, "memory": self.bandwidth_s, "dispatch": self.dispatch_s}
         if not self.seconds:
             return "", None

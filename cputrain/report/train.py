@@ -15,24 +15,24 @@ from cputrain.report import words
 from cputrain.wording import counted, one_line
 
 
-def progress(told: Progressed, steps: int, now: datetime.datetime) -> str:
+def progress(moment: Progressed, steps: int, now: datetime.datetime) -> str:
     """One line on one moment of a run.
 
     Args:
-        told: how far it has come.
+        moment: how far it has come.
         steps: of the whole run.
         now: local time.
     """
-    parts = [f"step {words.whole(told.step)} of {words.whole(steps)}", f"loss {told.loss:.4f}"]
-    if told.validation_loss is not None:
-        parts.append(f"validation {told.validation_loss:.4f}")
-    parts += [accuracy(told.accuracy)] if told.accuracy else []
-    parts.append(f"{words.number(told.tokens_per_s)} tokens/s")
-    if told.mfu is not None:
-        parts.append(f"{words.percent(told.mfu)} of peak")
-    if told.left_s is not None and told.step < steps:
-        left = datetime.timedelta(seconds=told.left_s)
-        parts.append(f"{words.duration(told.left_s)} left, done at {clock(now + left, now)}")
+    parts = [f"step {words.whole(moment.step)} of {words.whole(steps)}", f"loss {moment.loss:.4f}"]
+    if moment.validation_loss is not None:
+        parts.append(f"validation {moment.validation_loss:.4f}")
+    parts += [accuracy(moment.accuracy)] if moment.accuracy else []
+    parts.append(f"{words.number(moment.tokens_per_s)} tokens/s")
+    if moment.mfu is not None:
+        parts.append(f"{words.percent(moment.mfu)} of peak")
+    if moment.left_s is not None and moment.step < steps:
+        left = datetime.timedelta(seconds=moment.left_s)
+        parts.append(f"{words.duration(moment.left_s)} left, done at {clock(now + left, now)}")
     return ", ".join(parts)
 
 
@@ -44,10 +44,10 @@ def starts(plan: TrainingPlan) -> list[str]:
     return [f"fine-tuning {start.name}: {start.file}, SHA-256 {start.sha256[:12]}"]
 
 
-def started(told: Started) -> str:
+def started(start: Started) -> str:
     """How good the model is that a run fine-tunes, and how much of it is trained."""
-    many = f"{words.whole(told.trained)} of {words.whole(told.weights)} weights are trained"
-    return f"step 0, validation {told.validation_loss:.4f}; {many}"
+    many = f"{words.whole(start.trained)} of {words.whole(start.weights)} weights are trained"
+    return f"step 0, validation {start.validation_loss:.4f}; {many}"
 
 
 def accuracy(shares: Mapping[str, float]) -> str:

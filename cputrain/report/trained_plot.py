@@ -125,11 +125,11 @@ def draw(machine: str, group: Group) -> Figure:
 
 def description(group: Group) -> str:
     """The picture in words, for those who do not see it."""
-    each = "; ".join(_told(run) for run in group.shown)
+    each = "; ".join(_run_text(run) for run in group.shown)
     return f"{Y}, against the time in steps. {each}"
 
 
-def _told(run: Run) -> str:
+def _run_text(run: Run) -> str:
     first, last, best = run.evaluations[0], run.evaluations[-1], run.best
     assert best is not None
     text = f"{_name(run)}: {first.loss:.4f} after {words.took(first.seconds)}"

@@ -67,19 +67,19 @@ class WhichOf:
 
     def decide(self, evidence: Evidence) -> Decision:
         """Holds where one of them does, and names it; not where none does."""
-        made = [(said, rule.decide(evidence)) for said, rule in self.sources]
-        for said, decision in made:
+        decisions = [(sentence, rule.decide(evidence)) for sentence, rule in self.sources]
+        for sentence, decision in decisions:
             if decision.word == HOLDS:
-                return replace(decision, reason=f'"{said}" holds')
-        if untold := [decision for _, decision in made if decision.word == UNTOLD]:
+                return replace(decision, reason=f'"{sentence}" holds')
+        if untold := [decision for _, decision in decisions if decision.word == UNTOLD]:
             known = [d for d in untold if d.further_passes is not None]
             least = min(known, key=lambda d: d.further_passes or 0) if known else untold[0]
             return replace(least, pairs=_pairs(untold))
-        return replace(made[0][1], reason="neither source is right here")
+        return replace(decisions[0][1], reason="neither source is right here")
 
     def words(self) -> str:
         """Each source with its rule."""
-        return "; ".join(f'"{said}": {rule.words()}' for said, rule in self.sources)
+        return "; ".join(f'"{sentence}": {rule.words()}' for sentence, rule in self.sources)
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Those of all rules."""

@@ -45,11 +45,11 @@ def demonstration(
         if (pass_ := passed(side, record.reference)) is None:
             yield Line(name, "x", note=DISTURBED)
             continue
-        made = widened_by_noise(effect([pass_], noise), noise)
-        yield Line(name, "x", made.value, made.low, made.high, _said(side))
+        widened = widened_by_noise(effect([pass_], noise), noise)
+        yield Line(name, "x", widened.value, widened.low, widened.high, _note(side))
 
 
-def _said(side: Side) -> str:
+def _note(side: Side) -> str:
     refused = [f"{what}: {why}" for what, why in side.said.items()]
     losses = side.losses
     fell = ""

@@ -85,8 +85,8 @@ class Search:
 
         def expected(knob: Knob) -> float:
             can, _ = candidates.of(knob, self.incumbent.best, self._kept, self._known)
-            told = [c.known.value for c in can if c.known is not None]
-            return min(told) if told and len(told) == len(can) else min([knob.expected, *told])
+            known = [c.known.value for c in can if c.known is not None]
+            return min(known) if known and len(known) == len(can) else min([knob.expected, *known])
 
         # What races with whole micro-batches takes the time of many others where they are long.
         best = self.incumbent.best

@@ -80,10 +80,10 @@ class Track:
         self, workers: Workers, cells: Sequence[CellResult], races: float, without_: float
     ) -> Incumbent:
         """The best settings: by races until a time, each change by itself until another."""
-        told = known.known(effects.analyse(cells, {}))
+        past = known.known(effects.analyse(cells, {}))
         racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
-        search = Search(racing, workers, self.default, self.tuning.kept, told, self._now, raced)
+        search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)
         search.run(knobs.table(self.tuning.allowed), races)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
         if not search.incumbent.adopted:
@@ -105,8 +105,8 @@ class Track:
         self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
         tested = fresh.sides(winner.best, self.default)
         earlier = known.identical_passes(cells, tested.twin.runtime.engine)
-        seed, told = self.tuning.seed, self.account.tested
-        self.gain = fresh.Test(workers, tested, earlier, seed, self._now, told).run(until)
+        seed, keep_pass = self.tuning.seed, self.account.tested
+        self.gain = fresh.Test(workers, tested, earlier, seed, self._now, keep_pass).run(until)
 
     @property
     def recommended(self) -> Experiment | None:
