@@ -89,7 +89,7 @@ def test_runs_of_one_model_and_data_share_a_picture_and_others_do_not(tmp_path):
     drawn = trained_plot.draw("here", both)
     assert {line.name for line in drawn.lines} == {"a, torch", "b, numpy"}
     assert len({(line.color, line.sign) for line in drawn.lines}) == 2
-    assert "a, torch: 5.0000 after 1.0 s, 3.1000 after 10 s, lowest 3.0000" in drawn.told
+    assert "a, torch: 5.0000 after 1.0 s, 3.1000 after 10 s, lowest 3.0000" in drawn.description
     for picture in pictures:
         ElementTree.parse(tmp_path / "result" / "here" / picture)
 
