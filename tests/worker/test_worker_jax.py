@@ -12,7 +12,7 @@ from cputrain import environ
 from cputrain.machine import threads
 from cputrain.run import compiled, fresh, placement
 from cputrain.run.failed import CellFailed
-from cputrain.worker import watch
+from cputrain.worker import sampling, watch
 
 SMALL = settled(engine="jax", compile="xla", n_layer=1, n_embd=64, seq_len=32, **FEW_STEPS)
 
@@ -98,5 +98,7 @@ def test_somebody_else_beside_them_does(leased, rival):
     """Over a second: what others used is known to two of the kernel's ticks only, and of one CPU
     that XLA's threads share a single rival has but a sixth.
     """
-    (sample,) = run(SMALL.but(cores=1, steps=1500, tries=2))["samples"]
-    assert sample["disturbed"] and sample["tries"] == 2
+    record = run(SMALL.but(cores=1, steps=1500, tries=2))
+    (sample,) = record["samples"]
+    is_long = 1500 * record["warm_step_s"] > sampling.AGAIN_S
+    assert sample["disturbed"] and sample["tries"] == (1 if is_long else 2)
