@@ -135,7 +135,7 @@ def test_a_record_s_bad_evidence_is_one_line_that_names_the_field(engine, values
         ({"cache": {}}, "`$.cache`"),
         ({"moe_load": object()}, "cannot be written as JSON"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_evidence_of_another_type_is_not_written(wrong, said):
     evidence = structs.replace(decoded(TorchEvidence, EAGER), **wrong)

@@ -95,7 +95,7 @@ def test_the_fused_kernel_is_attention_s_alone(plain):
         ({"n_layer": 4}, {"products", "attention", "elementwise", "optimizer"}),
         ({"tied": False}, {"embedding", "elementwise", "optimizer"}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(map(str, value))) or "none",
 )
 def test_a_change_of_the_experiment_changes_the_operators_of_its_parts_alone(
     plain, batch_of, changes, parts
