@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cputrain.analysis import identical
 from cputrain.analysis.effects import Analysis
-from cputrain.analysis.noises import Learned, Place
+from cputrain.analysis.noises import LearnedNoise, NoiseKey
 from cputrain.analysis.paired.noise import EngineNoise
 
 
@@ -42,7 +42,7 @@ def lines(analysis: Analysis) -> list[NoiseLine]:
     ]
 
 
-def _line(analysis: Analysis, place: Place, learned: Learned) -> NoiseLine:
+def _line(analysis: Analysis, place: NoiseKey, learned: LearnedNoise) -> NoiseLine:
     effects = [known.effect for i, known in analysis.effects.items() if _is_of(analysis, i, place)]
     ends = [(e.low, e.high) for e in effects if e.low is not None and e.high is not None]
     pairs = learned.pairs
@@ -58,7 +58,7 @@ def _line(analysis: Analysis, place: Place, learned: Learned) -> NoiseLine:
     )
 
 
-def _is_of(analysis: Analysis, index: int, place: Place) -> bool:
+def _is_of(analysis: Analysis, index: int, place: NoiseKey) -> bool:
     """Whether a cell is an A/A one that was measured there, and not by another cell."""
     cell = analysis.cells[index]
     is_there = (cell.workers[-1].session, identical.engine(cell)) == (place.session, place.engine)

@@ -13,7 +13,7 @@ from cputrain.results.rows import CellResult
 
 
 @dataclass(frozen=True)
-class Place:
+class NoiseKey:
     """Where noise is learned: one engine in one session."""
 
     session: str
@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedNoise:
     """What is known of one engine's noise in one session.
 
     Attributes:
@@ -42,7 +42,7 @@ class Noises:
         references: by a cell's name, its reference's engine.
     """
 
-    learned: Mapping[Place, Learned]
+    learned: Mapping[NoiseKey, LearnedNoise]
     references: Mapping[str, str | None]
 
     def of(self, cell: CellResult) -> EngineNoise | None:
@@ -52,7 +52,7 @@ class Noises:
         """
         engines = {identical.engine(cell), self.references[cell.name]}
         session = cell.workers[-1].session
-        known = [self.learned.get(Place(session, name)) for name in engines if name is not None]
+        known = [self.learned.get(NoiseKey(session, name)) for name in engines if name is not None]
         noises = [place.noise for place in known if place is not None and place.noise is not None]
         return (
             max(noises, key=lambda noise_: noise_.worker) if len(noises) == len(engines) else None
@@ -65,18 +65,18 @@ def learn(cells: Sequence[CellResult]) -> Noises:
     A cell whose reference has another engine tells nothing: two kinds of noise are in its pairs.
     """
     references = identical.reference_engines(cells)
-    places: dict[Place, list[CellResult]] = {}
+    places: dict[NoiseKey, list[CellResult]] = {}
     for cell in cells:
         name = identical.engine(cell)
         if cell.ok and cell.workers and name is not None and references[cell.name] == name:
-            places.setdefault(Place(cell.workers[-1].session, name), []).append(cell)
+            places.setdefault(NoiseKey(cell.workers[-1].session, name), []).append(cell)
     learned = {place: _learned(place, here, places) for place, here in places.items()}
     return Noises(learned, references)
 
 
 def _learned(
-    place: Place, here: Sequence[CellResult], places: Mapping[Place, Sequence[CellResult]]
-) -> Learned:
+    place: NoiseKey, here: Sequence[CellResult], places: Mapping[NoiseKey, Sequence[CellResult]]
+) -> LearnedNoise:
     others = [c for c in here if not identical.is_identical(c) and c.same_as is None]
     # A/A passes of this engine in every other session that is still in the records.
     alike = [
@@ -94,4 +94,4 @@ def _learned(
         [counted(cell.workers).passes for cell in others],
         counted(before).passes,
     )
-    return Learned(learned, counted([*now, *identical.distinct(others)]))
+    return LearnedNoise(learned, counted([*now, *identical.distinct(others)]))

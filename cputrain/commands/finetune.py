@@ -23,7 +23,7 @@ from cputrain.sweep import driver
 from cputrain.sweep.training import source
 from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import Source
-from cputrain.sweep.training.verb import Train
+from cputrain.sweep.training.verb import TrainingRun
 
 SHAPE = (
     *(name for name, part in PART_OF.items() if part == "model" and name != "dropout"),
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
     train.check_data(plan, run.experiment)
     _check_rates(run.experiment, plan.steps)
     run = dataclasses.replace(run, plan=prompts.with_prompt(args, plan, run.experiment))
-    return driver.drive(Train(run), without_models(args.offline))
+    return driver.drive(TrainingRun(run), without_models(args.offline))
 
 
 def _check_rates(experiment: Experiment, steps: int) -> None:

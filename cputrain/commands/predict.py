@@ -94,8 +94,8 @@ def _settled(experiment: Experiment) -> Experiment:
         raise UsageError(str(error)) from error
 
 
-def _run(experiment: Experiment, args: argparse.Namespace) -> report.Run:
+def _run(experiment: Experiment, args: argparse.Namespace) -> report.PredictedRun:
     tokens = experiment.training.tokens_per_step
     if args.tokens is not None:
-        return report.Run(math.ceil(args.tokens / tokens), tokens)
-    return report.Run(args.steps or 1, tokens)
+        return report.PredictedRun(math.ceil(args.tokens / tokens), tokens)
+    return report.PredictedRun(args.steps or 1, tokens)

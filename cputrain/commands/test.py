@@ -32,7 +32,7 @@ FAILED, NOTHING_SELECTED = 1, 5
 
 
 @dataclass(frozen=True)
-class Part:
+class TestPart:
     """Tests of one environment.
 
     Attributes:
@@ -82,7 +82,7 @@ def _share(processes: int) -> str:
     return str(max(1, len(os.sched_getaffinity(0)) // max(1, processes)))
 
 
-def run_parts(parts: Sequence[Part], words: Sequence[str], strict: bool, processes: int) -> int:
+def run_parts(parts: Sequence[TestPart], words: Sequence[str], strict: bool, processes: int) -> int:
     """Run each part, then what failed once more; 1 where a test failed, and failed again.
 
     Args:
@@ -106,7 +106,7 @@ def run_parts(parts: Sequence[Part], words: Sequence[str], strict: bool, process
     return 0 if ended <= {0, NOTHING_SELECTED} and 0 in ended else 1
 
 
-def _again(first: dict[Part, list[str]], words: Sequence[str]) -> dict[Part, int]:
+def _again(first: dict[TestPart, list[str]], words: Sequence[str]) -> dict[TestPart, int]:
     """Run what failed once more, one test at a time; pytest's status of each part."""
     statuses = {}
     for part in first:
@@ -150,10 +150,10 @@ def main(args: argparse.Namespace) -> int:
         _pip(asv.python(), ["--upgrade", "--target", str(beside), *PYTEST])
         stamp.write_text(" ".join(PYTEST))
     parts = [
-        Part("on the measured stack", "stack", asv.python(), str(beside)),
-        Part("with the tools", "tools", Path(sys.executable)),
+        TestPart("on the measured stack", "stack", asv.python(), str(beside)),
+        TestPart("with the tools", "tools", Path(sys.executable)),
     ]
     if ipex.python().exists():
-        parts.append(Part("on IPEX's stack", "ipex", ipex.python(), str(beside)))
+        parts.append(TestPart("on IPEX's stack", "ipex", ipex.python(), str(beside)))
     processes = min(MOST_PROCESSES, len(os.sched_getaffinity(0)))
     return run_parts(parts, args.pytest, args.strict, processes)

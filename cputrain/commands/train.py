@@ -22,7 +22,7 @@ from cputrain.sweep.training import events
 from cputrain.sweep.training.folders import folder_of, record_of
 from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import MODEL, SUFFIX
-from cputrain.sweep.training.verb import Train
+from cputrain.sweep.training.verb import TrainingRun
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 EVALUATIONS, LEAST = 20, 10
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     check_name(name)
     check_data(plan, experiment)
     run = PlannedRun(name, experiment, plan, args.resume is not None, args.at)
-    return driver.drive(Train(run), without_models(args.offline))
+    return driver.drive(TrainingRun(run), without_models(args.offline))
 
 
 def check_names(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from cputrain.data.corpus import DataError
 from cputrain.data.prepared import Prepared, prepare
 from cputrain.data.targets import Targets
 from cputrain.data.tokens import Tokens
-from cputrain.data.windows import Packed, Padded, cut_packed, cut_padded
+from cputrain.data.windows import PackedWindows, Padded, cut_packed, cut_padded
 from cputrain.experiment import Experiment
 
 SAMPLE = 64
@@ -56,11 +56,11 @@ class Feed:
         self._note = prepared.note
         training, ids = experiment.training, prepared.tokens
         self._examples = _examples(experiment, ids)
-        self._windows: Packed | Padded
+        self._windows: PackedWindows | Padded
         if training.packing == "padded":
             self._windows = Padded(ids.ids, self._examples.length, ids.end)
         else:
-            self._windows = Packed(ids.ids, self._examples.length, self._examples.ahead)
+            self._windows = PackedWindows(ids.ids, self._examples.length, self._examples.ahead)
         seed = training.seed if self._is_shuffled else None
         self._epochs = Epochs(self._windows, self._examples, training.batch_size, seed)
         self._given = 0

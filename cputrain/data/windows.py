@@ -40,7 +40,7 @@ def cut_padded(documents: Iterable[np.ndarray], length: int, ahead: int) -> Iter
         yield from cut(document, length, ahead)
 
 
-class Packed:
+class PackedWindows:
     """The windows of a packed stream [n]; documents follow one another within them.
 
     Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cputrain.experiment import Experiment
-from cputrain.experiment.published import Figure, wikitext_2, wikitext_103
+from cputrain.experiment.published import PublishedFigure, wikitext_2, wikitext_103
 
 HEAVY = {"steps": 1, "warm_up_steps": 2, "deadline_s": 600}
 """Budget of presets whose step takes seconds."""
@@ -31,7 +31,7 @@ class Preset:
 
     experiment: Experiment
     stated: float | None = None
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[PublishedFigure, ...] = ()
     chosen: str = ""
 
 
@@ -71,7 +71,7 @@ PRESETS: dict[str, Preset] = {
         experiment=_mlm(512),
         stated=80e6,
         figures=(
-            Figure(
+            PublishedFigure(
                 hardware=I5_1240P,
                 step_s=(4.55, 4.55),
                 rss_bytes=(6e9, 8e9),
@@ -86,7 +86,7 @@ PRESETS: dict[str, Preset] = {
         experiment=_mlm(128),
         stated=80e6,
         figures=(
-            Figure(
+            PublishedFigure(
                 hardware=I5_1240P,
                 step_s=(4.55 / 4, 4.55 / 4),
                 how="4x faster than mlm-80m",
@@ -146,7 +146,7 @@ PRESETS: dict[str, Preset] = {
         experiment=_paths(3, 256),
         stated=2.5e6,
         figures=(
-            Figure(
+            PublishedFigure(
                 hardware="laptop i7",
                 step_s=(13 * 60 / 250, 15 * 60 / 250),
                 how="13 to 15 min per epoch of 250 batches",
@@ -168,7 +168,7 @@ PRESETS: dict[str, Preset] = {
         ),
         stated=24e6,
         figures=(
-            Figure(
+            PublishedFigure(
                 hardware=I5_1135G7,
                 step_s=(75.0, 75.0),
                 tokens_per_s=(54, 56),
@@ -191,7 +191,7 @@ PRESETS: dict[str, Preset] = {
             batch_size=32,
         ),
         figures=(
-            Figure(
+            PublishedFigure(
                 hardware=I5_1135G7,
                 step_s=(4096 / 500, 4096 / 500),
                 tokens_per_s=(500, 500),

@@ -14,7 +14,7 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PublishedFigure:
     """What a source says of a preset on one machine.
 
     Attributes:
@@ -38,20 +38,22 @@ class Figure:
     is_measured: bool = True
 
 
-def wikitext_2(hardware: str, low_h: float, high_h: float, tokens_per_step: int) -> Figure:
+def wikitext_2(hardware: str, low_h: float, high_h: float, tokens_per_step: int) -> PublishedFigure:
     """5 epochs of WikiText-2 in so many hours."""
     steps = 5 * WIKITEXT_2 / tokens_per_step
-    return Figure(
+    return PublishedFigure(
         hardware=hardware,
         step_s=(low_h * HOUR / steps, high_h * HOUR / steps),
         how=f"5 epochs of WikiText-2 in {low_h:g} to {high_h:g} h, a token per word",
     )
 
 
-def wikitext_103(hardware: str, low_days: float, high_days: float, tokens_per_step: int) -> Figure:
+def wikitext_103(
+    hardware: str, low_days: float, high_days: float, tokens_per_step: int
+) -> PublishedFigure:
     """WikiText-103 in so many days; the source does not say how often, once is taken."""
     steps = WIKITEXT_103 / tokens_per_step
-    return Figure(
+    return PublishedFigure(
         hardware=hardware,
         step_s=(low_days * DAY / steps, high_days * DAY / steps),
         how=f"WikiText-103 in {low_days:g} to {high_days:g} days, once, a token per word",

@@ -55,7 +55,7 @@ def variables(policy: str, runtime: str) -> dict[str, str]:
 
 
 def in_force(
-    policy: str, expected: dict[str, str], runtime: openmp.OmpRuntime, root: Path = reading.ROOT
+    policy: str, expected: dict[str, str], runtime: openmp.LoadedRuntime, root: Path = reading.ROOT
 ) -> list[Check]:
     """Whether the runtime that torch calls was told `expected`, and nothing else, when it started.
 

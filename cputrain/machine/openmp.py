@@ -28,7 +28,7 @@ PROC_BIND = ("false", "true", "primary", "close", "spread", "intel")
 
 
 @dataclass(frozen=True)
-class OmpRuntime:
+class LoadedRuntime:
     """A loaded OpenMP runtime.
 
     Attributes:
@@ -49,7 +49,7 @@ class TeamMember:
     cpus: tuple[int, ...]
 
 
-def serving() -> OmpRuntime:
+def serving() -> LoadedRuntime:
     """The runtime that the engine's parallel regions run in: who provides `GOMP_parallel` to it.
 
     Looked up as the linker does for the engine's library: the global scope first, preloads
@@ -59,7 +59,7 @@ def serving() -> OmpRuntime:
         Unknown: no OpenMP runtime is loaded.
     """
     path = mapped.file_of(_scope()[ENTRY])
-    return OmpRuntime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
+    return LoadedRuntime(path, hasattr(ctypes.CDLL(path), "kmp_get_blocktime"))
 
 
 def _scope() -> ctypes.CDLL:
@@ -70,7 +70,7 @@ def _scope() -> ctypes.CDLL:
     raise Unknown("no OpenMP runtime is loaded")
 
 
-def follows(runtime: OmpRuntime, threads: Callable[[], int]) -> bool:
+def follows(runtime: LoadedRuntime, threads: Callable[[], int]) -> bool:
     """Whether a library's thread count is that of `runtime`: tried, and put back.
 
     Args:
@@ -110,7 +110,7 @@ def proc_bind() -> str:
     return PROC_BIND[number] if 0 <= number < len(PROC_BIND) else str(number)
 
 
-def blocktime_ms(runtime: OmpRuntime) -> int:
+def blocktime_ms(runtime: LoadedRuntime) -> int:
     """Milliseconds that threads of a kmp runtime spin before they sleep."""
     return int(ctypes.CDLL(runtime.path).kmp_get_blocktime())
 

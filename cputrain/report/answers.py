@@ -11,7 +11,7 @@ from cputrain.analysis.unchanged import Setting, settings
 from cputrain.experiment import Experiment
 from cputrain.report import baseline, paste, words
 from cputrain.report.forest import Bar
-from cputrain.report.statements import Answers, Change, Statement
+from cputrain.report.statements import Answers, StatedChange, Statement
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 from cputrain.wording import counted
@@ -49,12 +49,12 @@ def bars(cells: Sequence[CellRow]) -> list[Bar]:
     return drawn
 
 
-def _changes(tried: Sequence[Setting]) -> tuple[Change, ...]:
+def _changes(tried: Sequence[Setting]) -> tuple[StatedChange, ...]:
     """The surest of each suite beside the default experiment, then the surest of all.
 
     "Surest" is by the end of the interval nearest to 1: what it brings at least.
     """
-    best: dict[str, Change] = {}
+    best: dict[str, StatedChange] = {}
     for setting in tried:
         cell, row, base = setting.cell, setting.row, setting.base
         entry = measured(cell, row)
@@ -66,14 +66,14 @@ def _changes(tried: Sequence[Setting]) -> tuple[Change, ...]:
             f"instead of {by_engine.setting(base)}"
         )
         lines = tuple(paste.lines(cell.experiment, base.experiment))
-        change = Change(name, lines, entry, confirmed)
+        change = StatedChange(name, lines, entry, confirmed)
         if cell.suite not in best or _high(change) < _high(best[cell.suite]):
             best[cell.suite] = change
     distinct = {change.entry.cell.workers[-1].identity: change for change in best.values()}
     return tuple(sorted(distinct.values(), key=_high)[:MOST_CHANGES])
 
 
-def _high(change: Change) -> float:
+def _high(change: StatedChange) -> float:
     high = change.entry.high
     return 1.0 if high is None else high
 

@@ -40,7 +40,7 @@ def of_releases(root: Path, machine: str) -> list[tuple[str, str]]:
     return [(page.name, _title(records.get(page.stem)) or page.stem) for page in pages]
 
 
-def _title(place: stored.Place | None) -> str:
+def _title(place: stored.RecordPlace | None) -> str:
     """ "torch==2.13.0 beside torch==2.12.1, 2026-11-23": the reference comes last."""
     if place is None:
         return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "costs"
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptCosts(msgspec.Struct, frozen=True):
     """Costs, and the fingerprint of what they were learned from."""
 
     inputs: str
@@ -60,13 +60,13 @@ def learned(
 
     costs = learn.learn(cells, facts)
     fingerprint = inputs.fingerprint(root, facts.name, (FOLDER,)) if now is None else now
-    write_made(_path(root, facts.name), msgspec.json.encode(Kept(fingerprint, costs)))
+    write_made(_path(root, facts.name), msgspec.json.encode(KeptCosts(fingerprint, costs)))
     return costs
 
 
-def _read(root: Path, machine: str) -> Kept | None:
+def _read(root: Path, machine: str) -> KeptCosts | None:
     try:
-        return msgspec.json.decode(files.read_bytes(_path(root, machine)), type=Kept)
+        return msgspec.json.decode(files.read_bytes(_path(root, machine)), type=KeptCosts)
     except (OSError, ValueError, RecursionError):
         return None  # it is learned again, and that is all that is lost
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cputrain.report import example, index, inputs, kept, machine_export, many
 from cputrain.report import page as pages
-from cputrain.report.kept import Kept
+from cputrain.report.kept import KeptExport
 from cputrain.report.machine_export import Order, short
 from cputrain.results import asvfiles, engines, other_commits, records, tables, trained
 from cputrain.results import parts as step_parts
@@ -32,7 +32,7 @@ class Summary:
     """
 
     result: Path
-    machines: dict[str, Kept] = field(default_factory=dict)
+    machines: dict[str, KeptExport] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -97,10 +97,10 @@ def export(root: Path) -> Summary:
 
 
 def _machines(
-    root: Path, names: list[str], suites: list[str], place: pages.Place
-) -> tuple[dict[str, Kept], list[str]]:
+    root: Path, names: list[str], suites: list[str], place: pages.PagePlace
+) -> tuple[dict[str, KeptExport], list[str]]:
     """Of each machine what was kept or is made anew; and the names of those made anew."""
-    machines: dict[str, Kept] = {}
+    machines: dict[str, KeptExport] = {}
     orders = []
     for name in names:
         now = inputs.fingerprint(root, name, (*suites, place.name))

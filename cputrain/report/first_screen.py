@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cputrain.report.statements import Answers, Change
+from cputrain.report.statements import Answers, StatedChange
 
 
 def lines(known: Answers) -> list[str]:
@@ -14,7 +14,7 @@ def lines(known: Answers) -> list[str]:
     return [*text, *(statement.text for statement in known.others)]
 
 
-def _columns(changes: tuple[Change, ...]) -> list[str]:
+def _columns(changes: tuple[StatedChange, ...]) -> list[str]:
     table = [
         (
             change.what,

@@ -10,8 +10,8 @@ from cputrain.atomic import write_text
 from cputrain.experiment import Experiment
 from cputrain.report import comparisons, page, templates, words
 from cputrain.report.example import Example
-from cputrain.report.kept import Kept
-from cputrain.report.page import Place
+from cputrain.report.kept import KeptExport
+from cputrain.report.page import PagePlace
 from cputrain.results import tables
 from cputrain.results.records import Problem
 
@@ -20,8 +20,8 @@ FILE = "README.md"
 
 def write(
     result: Path,
-    machines: Sequence[Kept],
-    place: Place,
+    machines: Sequence[KeptExport],
+    place: PagePlace,
     problems: Sequence[Problem],
     example: Example | None = None,
 ) -> Path:
@@ -36,8 +36,8 @@ def write(
 
 
 def text(
-    machines: Sequence[Kept],
-    place: Place,
+    machines: Sequence[KeptExport],
+    place: PagePlace,
     problems: Sequence[Problem],
     example: Example | None = None,
     compared: Sequence[str] = (),
@@ -61,7 +61,7 @@ def text(
         "link": page.link,
         "machines": ordered,
         "example": example,
-        "is_many": place is Place.OWN,
+        "is_many": place is PagePlace.OWN,
         "is_joined": len(ordered) <= tables.MOST_JOINED,
         "problems": problems,
         "compared": compared,

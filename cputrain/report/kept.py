@@ -46,7 +46,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compared: list[tuple[str, str]]
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeptExport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One machine's export.
 
     Attributes:
@@ -77,7 +77,7 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [Problem(Path(path), reason) for path, reason in self.problems]
 
 
-def read(root: Path, machine: str) -> Kept | None:
+def read(root: Path, machine: str) -> KeptExport | None:
     """What was kept of a machine; None where nothing was, or what there is cannot be used.
 
     What is of another machine, or names files outside its folder, is not: files that an export no
@@ -87,14 +87,14 @@ def read(root: Path, machine: str) -> Kept | None:
     if not os.path.lexists(path):
         return None
     try:
-        its = msgspec.json.decode(files.read_bytes(path), type=Kept)
+        its = msgspec.json.decode(files.read_bytes(path), type=KeptExport)
     except (OSError, ValueError, RecursionError):
         return None  # it is made again, and that is all that is lost
     inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in its.made)
     return its if its.line.name == machine and inside else None
 
 
-def write(root: Path, machine: str, kept: Kept) -> None:
+def write(root: Path, machine: str, kept: KeptExport) -> None:
     """Keep it.
 
     Raises:

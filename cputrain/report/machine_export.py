@@ -24,7 +24,7 @@ from cputrain.report import (
     trained_page,
 )
 from cputrain.report import page as pages
-from cputrain.report.kept import Kept, Line
+from cputrain.report.kept import KeptExport, Line
 from cputrain.report.machine_page import MachinePage
 from cputrain.results import engines, machines, rows, tables
 from cputrain.results.records import Problem
@@ -45,11 +45,11 @@ class Order:
     root: Path
     machine: str
     suites: Collection[str]
-    place: pages.Place
+    place: pages.PagePlace
     inputs: str
 
 
-def make(order: Order) -> Kept:
+def make(order: Order) -> KeptExport:
     """Write all files of a machine, and keep what an export needs where it has not changed.
 
     Files of its last export that are no more, and are as that left them, are deleted.
@@ -61,8 +61,8 @@ def make(order: Order) -> Kept:
     before = kept.read(root, name)
     page, problems = read(root, name, order.suites)
     files = _write(root / "result", page, order.place)
-    own = order.place is pages.Place.OWN
-    made = Kept(
+    own = order.place is pages.PagePlace.OWN
+    made = KeptExport(
         order.inputs,
         {str(path.relative_to(folder)): _stamp(path) for path in files},
         line(page),
@@ -141,7 +141,7 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
     return page, problems
 
 
-def _write(result: Path, page: MachinePage, place: pages.Place) -> list[Path]:
+def _write(result: Path, page: MachinePage, place: pages.PagePlace) -> list[Path]:
     """Write all files of a machine; their paths."""
     drawn = result / page.name / "plots"
     files = list(plots.draw_all(drawn, page.rows, page.cells).values())

@@ -16,11 +16,11 @@ from cputrain.experiment import Experiment
 from cputrain.report import answers, baseline, one_off, presets
 from cputrain.report.forest import Bar
 from cputrain.report.notes import note
-from cputrain.report.other_commits import Commits
+from cputrain.report.other_commits import CommitsPage
 from cputrain.report.skipped import by_reason
 from cputrain.report.statements import Answers
 from cputrain.report.suite_table import SuiteTable
-from cputrain.report.trained import Trained
+from cputrain.report.trained import TrainedRuns
 from cputrain.results.columns import VERSIONS, Row
 from cputrain.results.machines import MachineFacts
 from cputrain.results.rows import CellResult
@@ -62,8 +62,8 @@ class MachinePage:
     parts: Sequence[Row] = ()
     claims: Sequence[ClaimVerdict] = ()
     costs: Costs | None = None
-    trained: Trained = field(default_factory=Trained)
-    commits: Commits = field(default_factory=Commits)
+    trained: TrainedRuns = field(default_factory=TrainedRuns)
+    commits: CommitsPage = field(default_factory=CommitsPage)
     compared: Sequence[tuple[str, str]] = ()
     beside: Sequence[str] = ()
 

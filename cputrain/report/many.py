@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from cputrain.errors import RunError
 from cputrain.machine.parent import die_with_parent
 from cputrain.report import machine_export
-from cputrain.report.kept import Kept
+from cputrain.report.kept import KeptExport
 from cputrain.report.machine_export import Order
 
 FEWEST = 8
@@ -21,7 +21,7 @@ MOST_PROCESSES = 4
 """Each of them has 200 MB: together they stay below 1 GB, however many CPUs there are."""
 
 
-def make(orders: Sequence[Order]) -> Iterator[Kept]:
+def make(orders: Sequence[Order]) -> Iterator[KeptExport]:
     """What `machine_export.make` makes of each, in their order.
 
     Raises:

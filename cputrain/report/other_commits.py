@@ -17,7 +17,7 @@ PAGE = "commits.md"
 
 
 @dataclass(frozen=True)
-class Commits:
+class CommitsPage:
     """The table.
 
     Attributes:
@@ -29,7 +29,7 @@ class Commits:
     rows: Sequence[Sequence[str]] = ()
 
 
-def read(root: Path, machine: str, own: Sequence[CellRow]) -> tuple[Commits, list[Problem]]:
+def read(root: Path, machine: str, own: Sequence[CellRow]) -> tuple[CommitsPage, list[Problem]]:
     """The table of a machine, and what could not be read.
 
     Args:
@@ -39,13 +39,13 @@ def read(root: Path, machine: str, own: Sequence[CellRow]) -> tuple[Commits, lis
     """
     commits, problems = other_commits.read(root, machine)
     if not commits:
-        return Commits(), problems
+        return CommitsPage(), problems
     analysed = [(its.cells, analyse(its.cells, {}).rows) for its in commits]
     texts = [_texts(list(zip(cells, rows, strict=True))) for cells, rows in analysed]
     names = dict.fromkeys(name for its in texts for name in its)
     head = ["cell", *(f"{its.commit}, {its.measured}" for its in commits), "in the tables"]
     columns = [*texts, _texts(own)]
-    return Commits(head, [[n, *(its.get(n, "") for its in columns)] for n in names]), problems
+    return CommitsPage(head, [[n, *(its.get(n, "") for its in columns)] for n in names]), problems
 
 
 def _texts(cells: Sequence[CellRow]) -> dict[str, str]:
@@ -62,7 +62,7 @@ def _texts(cells: Sequence[CellRow]) -> dict[str, str]:
     return texts
 
 
-def write(result: Path, machine: str, its: Commits) -> Path:
+def write(result: Path, machine: str, its: CommitsPage) -> Path:
     """Write the page; its path.
 
     Raises:

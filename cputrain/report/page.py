@@ -25,7 +25,7 @@ FEW = 3
 """Machines whose first screens stand in result/README.md itself."""
 
 
-class Place(enum.Enum):
+class PagePlace(enum.Enum):
     """Where the first screen of a machine stands: in result/README.md, or on a page of its own."""
 
     ALONE = enum.auto()
@@ -33,14 +33,14 @@ class Place(enum.Enum):
     OWN = enum.auto()
 
 
-def place(machines: int) -> Place:
+def place(machines: int) -> PagePlace:
     """Where the first screens of so many machines stand."""
     if machines > FEW:
-        return Place.OWN
-    return Place.ALONE if machines < 2 else Place.BESIDE_OTHERS
+        return PagePlace.OWN
+    return PagePlace.ALONE if machines < 2 else PagePlace.BESIDE_OTHERS
 
 
-def write(result: Path, page: MachinePage, where: Place) -> list[Path]:
+def write(result: Path, page: MachinePage, where: PagePlace) -> list[Path]:
     """Write a machine's pages below its folder: suites, further ones, its own; their paths.
 
     Raises:
@@ -48,22 +48,22 @@ def write(result: Path, page: MachinePage, where: Place) -> list[Path]:
     """
     folder = result / page.name
     written = {folder / name: text for name, text in texts(page).items()}
-    if where is Place.OWN:
+    if where is PagePlace.OWN:
         written[folder / FILE] = section(page, where)
     for path, text in written.items():
         write_made(path, text)
     return list(written)
 
 
-def section(page: MachinePage, where: Place) -> str:
+def section(page: MachinePage, where: PagePlace) -> str:
     """The first screen of a machine and its tables, as result/README.md or its own page has it."""
-    is_own = where is Place.OWN
+    is_own = where is PagePlace.OWN
     context: dict[str, Any] = {
         "page": page,
         "link": _link_of_own if is_own else link,
         "h": "" if is_own else "#",
     }
-    context |= {"several": where is Place.BESIDE_OTHERS, "own": is_own}
+    context |= {"several": where is PagePlace.BESIDE_OTHERS, "own": is_own}
     return templates.markdown("machine.md.j2", {**COMMON, **context})
 
 

@@ -16,7 +16,7 @@ SMALL = 0.005
 
 
 @dataclass(frozen=True)
-class Run:
+class PredictedRun:
     """How long is trained: steps, and the tokens of one."""
 
     steps: int
@@ -24,7 +24,7 @@ class Run:
 
 
 def lines(
-    experiment: Experiment, known: Prediction, run: Run, its: EngineCosts, has_length: bool
+    experiment: Experiment, known: Prediction, run: PredictedRun, its: EngineCosts, has_length: bool
 ) -> list[str]:
     """What is said of one configuration.
 
@@ -55,7 +55,7 @@ def _memory(known: Prediction) -> str:
     return f"memory at the peak: {_spanned(words.size, known.memory_bytes, known.memory_span)}"
 
 
-def _seconds(known: Prediction, run: Run) -> str:
+def _seconds(known: Prediction, run: PredictedRun) -> str:
     span = known.span(run.steps)
     rate = run.tokens_per_step / known.seconds
     between = (
@@ -74,7 +74,7 @@ def _parts(known: Prediction) -> str:
     return ", ".join(f"{name} {share * 100:.0f} %" for name, share in largest)
 
 
-def _run(known: Prediction, run: Run) -> str:
+def _run(known: Prediction, run: PredictedRun) -> str:
     span = known.span(run.steps)
     hours = known.seconds * run.steps
     between = (
@@ -132,7 +132,7 @@ class GridRow:
     values: Sequence[str]
     million: float | None = None
     known: Prediction | None = None
-    run: Run | None = None
+    run: PredictedRun | None = None
     why_not: str | None = None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cputrain import wording
 from cputrain.experiment.presets import PRESETS, Preset
-from cputrain.experiment.published import Figure, Range
+from cputrain.experiment.published import PublishedFigure, Range
 from cputrain.model.shapes import n_params
 from cputrain.report import words
 from cputrain.results.columns import Row
@@ -48,7 +48,7 @@ def lines(rows: Sequence[Row], note: Callable[[Row], str]) -> list[Line]:
         return []
     table = []
     for row in of_presets:
-        figures = PRESETS[row["value"]].figures or (Figure(),)
+        figures = PRESETS[row["value"]].figures or (PublishedFigure(),)
         for figure in figures:
             table.append(_line(row, figure, note(row) if figure is figures[0] else None))
     return table
@@ -59,7 +59,7 @@ def chosen() -> list[tuple[str, str]]:
     return [(name, preset.chosen) for name, preset in PRESETS.items()]
 
 
-def _line(row: Row, figure: Figure, note: str | None) -> Line:
+def _line(row: Row, figure: PublishedFigure, note: str | None) -> Line:
     """`note` is None on a preset's further lines."""
     name, is_first = row["value"], note is not None
     preset = PRESETS[name]
@@ -96,7 +96,7 @@ def _rate(row: Row) -> str:
     return words.rate(row["gflop_per_s"], row["mfu"]) if row["gflop_per_s"] else ""
 
 
-def _published(figure: Figure) -> str:
+def _published(figure: PublishedFigure) -> str:
     """Everything that the source says, the step time first."""
     figures = []
     if figure.step_s:
@@ -113,7 +113,7 @@ def _published(figure: Figure) -> str:
     return ", ".join(figures) or "no figure"
 
 
-def _ratio(row: Row, figure: Figure) -> str:
+def _ratio(row: Row, figure: PublishedFigure) -> str:
     """The published step time over ours: "2.3x", or its range."""
     if not figure.step_s or row["status"] != "ok" or not row["step_s"]:
         return ""

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from cputrain.analysis.projection import LEVEL, Milestone, Projection
-from cputrain.experiment.published import Figure
+from cputrain.experiment.published import PublishedFigure
 from cputrain.report import words
 from cputrain.wording import counted
 
@@ -15,7 +15,10 @@ KWH = 3.6e6
 
 
 def lines(
-    known: Projection, tokens_per_step: int, start: datetime.datetime, figures: Sequence[Figure]
+    known: Projection,
+    tokens_per_step: int,
+    start: datetime.datetime,
+    figures: Sequence[PublishedFigure],
 ) -> list[str]:
     """What is said of a run.
 
@@ -128,7 +131,7 @@ def _why(known: Projection) -> str:
     return text
 
 
-def _published(figure: Figure, known: Projection) -> str:
+def _published(figure: PublishedFigure, known: Projection) -> str:
     assert figure.step_s is not None
     low, high = (words.duration(known.left * s) for s in figure.step_s)
     time = low if low == high else f"{low} to {high}"

@@ -29,7 +29,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Change:
+class StatedChange:
     """A value that trains the same model faster than the baseline does.
 
     Attributes:
@@ -67,7 +67,7 @@ class Answers:
     """
 
     baseline: Statement | None
-    changes: tuple[Change, ...]
+    changes: tuple[StatedChange, ...]
     none_pays: Statement | None
     slower: Statement | None
     alike: Statement | None

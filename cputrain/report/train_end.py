@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
-from cputrain.experiment.published import Figure, Range
+from cputrain.experiment.published import PublishedFigure, Range
 from cputrain.record.trained import Stretch, TrainRecord
 from cputrain.report import train, words
 from cputrain.wording import counted
@@ -95,7 +95,7 @@ def _published(record: TrainRecord) -> list[str]:
     return [*published, f"this run: {this_run}"]
 
 
-def _theirs(name: str, figure: Figure) -> str:
+def _theirs(name: str, figure: PublishedFigure) -> str:
     figures = []
     if figure.step_s:
         how = f" ({figure.how})" if figure.how else ""

@@ -26,7 +26,7 @@ MOST_LINES, LONGEST_LINE = 60, 400
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRuns:
     """What is said of a machine's runs.
 
     Attributes:

@@ -8,18 +8,18 @@ from typing import Any
 from cputrain import paths
 from cputrain.atomic import write_made
 from cputrain.report import figure, templates, trained_plot
-from cputrain.report.trained import HEAD, TEXTS, Trained
+from cputrain.report.trained import HEAD, TEXTS, TrainedRuns
 from cputrain.results import trained
 
 PAGE = "runs.md"
 
 
-def read(root: Path, machine: str) -> Trained:
+def read(root: Path, machine: str) -> TrainedRuns:
     """The runs of a machine."""
-    return Trained(*trained.read(root, machine))
+    return TrainedRuns(*trained.read(root, machine))
 
 
-def write(result: Path, machine: str, runs: Trained) -> list[Path]:
+def write(result: Path, machine: str, runs: TrainedRuns) -> list[Path]:
     """Write page and pictures; their paths.
 
     Raises:
@@ -40,7 +40,7 @@ def picture(number: int) -> str:
     return f"plots/runs-{number}.svg"
 
 
-def text(machine: str, runs: Trained) -> str:
+def text(machine: str, runs: TrainedRuns) -> str:
     """The page, all that files say escaped."""
     context: dict[str, Any] = {"machine": machine, "runs": runs, "HEAD": HEAD, "TEXTS": TEXTS}
     context |= {"picture": picture, "description": trained_plot.description}

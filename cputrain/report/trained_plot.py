@@ -10,7 +10,7 @@ from cputrain.report import charts, figure, lettering, ticks, words
 from cputrain.report.figure import LEGEND, LEGEND_HIGH, TICK, WIDE, Figure, Line, Mark, Sign
 from cputrain.report.picture import COLORS, short
 from cputrain.report.plots import LONGEST_NOTE
-from cputrain.results.trained import Evaluation, Run
+from cputrain.results.trained import EvaluationRow, Run
 from cputrain.wording import counted, one_line
 
 SIGNS: tuple[Sign, ...] = ("dot", "square", "diamond", "left", "right")
@@ -160,7 +160,7 @@ def _placed(scale: charts.Scale, start: float, end: float) -> charts.Scale:
     return charts.Scale(scale.low, scale.high, start, end, is_log=False)
 
 
-def _thin(run: Run, most: int) -> Sequence[Evaluation]:
+def _thin(run: Run, most: int) -> Sequence[EvaluationRow]:
     """As many evaluations at most, evenly, the first and the last among them."""
     evaluations = run.evaluations
     if len(evaluations) <= most:

@@ -11,7 +11,7 @@ from cputrain.record import files
 from cputrain.record.parts import FILE, SCHEMA, SUITE, PartsRecord
 from cputrain.results import stored
 from cputrain.results.records import RESERVED, Problem, folders
-from cputrain.results.stored import Place
+from cputrain.results.stored import RecordPlace
 
 
 def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
@@ -31,10 +31,10 @@ def read(root: Path, machine: str) -> tuple[list[PartsRecord], list[Problem]]:
 
 def read_file(path: Path, machine: str) -> PartsRecord | Problem | None:
     """`read_place` of a file of its own."""
-    return read_place(Place(path), machine)
+    return read_place(RecordPlace(path), machine)
 
 
-def read_place(place: Place, machine: str) -> PartsRecord | Problem | None:
+def read_place(place: RecordPlace, machine: str) -> PartsRecord | Problem | None:
     """One record; None where there is none."""
     again = "delete it and run python3 bench.py parts again"
     try:

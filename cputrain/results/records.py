@@ -12,7 +12,7 @@ from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.results import packed, stored
 from cputrain.results.problem import Problem as Problem
-from cputrain.results.stored import Place
+from cputrain.results.stored import RecordPlace
 from cputrain.results.stored import folders as folders
 from cputrain.run.names import CLAIMS, SUITE
 
@@ -75,10 +75,10 @@ def read(
 
 def read_file(path: Path, machine: str | None = None) -> CellRecord | Problem:
     """`read_place` of a file of its own, in a folder of its cell in one of its suite."""
-    return read_place(Place(path), machine)
+    return read_place(RecordPlace(path), machine)
 
 
-def read_place(place: Place, machine: str | None = None) -> CellRecord | Problem:
+def read_place(place: RecordPlace, machine: str | None = None) -> CellRecord | Problem:
     """One run record. Its names have to be those of the folders that it was found in.
 
     Args:

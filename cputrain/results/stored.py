@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordPlace:
     """Where a record lies.
 
     Attributes:
@@ -67,7 +67,7 @@ def folders(parent: Path) -> list[str]:
         return []
 
 
-def find(root: Path, machine: str, name: str, mode: str = "full") -> list[Place]:
+def find(root: Path, machine: str, name: str, mode: str = "full") -> list[RecordPlace]:
     """Where a machine's records of that name lie, by suite and cell.
 
     Args:
@@ -80,12 +80,12 @@ def find(root: Path, machine: str, name: str, mode: str = "full") -> list[Place]
     if not _is_folder(folder):
         return []
     pack = folder / packed.FILE
-    places: dict[Path, Place] = {}
+    places: dict[Path, RecordPlace] = {}
     for relative, content in packed.read(pack).records.items():
         *above, _, _, file = relative.split("/")
         if file == name and bool(above) == (mode == "quick"):
-            places[folder / relative] = Place(folder / relative, pack, content)
-    places |= {path: Place(path) for path in loose(folder, name, mode)}
+            places[folder / relative] = RecordPlace(folder / relative, pack, content)
+    places |= {path: RecordPlace(path) for path in loose(folder, name, mode)}
     return [places[path] for path in sorted(places)]
 
 

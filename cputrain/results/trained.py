@@ -16,7 +16,7 @@ from cputrain.record.trained import FILE, FOLDER, PROGRESS, SCHEMA, TrainRecord
 from cputrain.results import stored
 from cputrain.results.problem import Problem
 from cputrain.results.records import RESERVED
-from cputrain.results.stored import Place, folders
+from cputrain.results.stored import RecordPlace, folders
 
 SAMPLES = "samples.txt"
 """Texts that a run has written."""
@@ -27,7 +27,7 @@ NEEDED = {"step": pl.Int64, "validation_loss": pl.Float64, "step_s": pl.Float64}
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationRow:
     """A validation loss: after which step, and after how many seconds in steps."""
 
     step: int
@@ -46,7 +46,7 @@ class Run:
     """
 
     record: TrainRecord
-    evaluations: tuple[Evaluation, ...] = ()
+    evaluations: tuple[EvaluationRow, ...] = ()
     steps: int = 0
     training_s: float = 0.0
     samples: str = ""
@@ -67,7 +67,7 @@ class Run:
         return self.experiment.runtime.engine or FIRST
 
     @property
-    def best(self) -> Evaluation | None:
+    def best(self) -> EvaluationRow | None:
         """The first lowest validation loss."""
         return min(self.evaluations, key=lambda its: its.loss, default=None)
 
@@ -105,7 +105,7 @@ def _started(run: Run) -> str:
     return run.record.worker.started
 
 
-def _run(place: Place, machine: str) -> tuple[Run, list[Problem]] | Problem:
+def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Problem:
     """A run, with what of its other files cannot be used; or why it is none."""
     try:
         record = place.read(TrainRecord, SCHEMA)
@@ -134,7 +134,7 @@ def _run(place: Place, machine: str) -> tuple[Run, list[Problem]] | Problem:
         return run, unread
     seen = table.filter(pl.col("validation_loss").is_finite())
     columns = (seen["step"], seen["seconds"], seen["validation_loss"])
-    points = tuple(Evaluation(*row) for row in zip(*columns, strict=True))
+    points = tuple(EvaluationRow(*row) for row in zip(*columns, strict=True))
     return Run(record, points, table["step"][-1], table["seconds"][-1], text), unread
 
 

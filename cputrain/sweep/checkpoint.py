@@ -38,7 +38,7 @@ def wanted(
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class SweepCheckpoint:
     """How far a sweep is.
 
     Attributes:
@@ -56,7 +56,7 @@ class Checkpoint:
     done: tuple[str, ...] = ()
 
     @classmethod
-    def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> Checkpoint:
+    def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> SweepCheckpoint:
         """That of the stopped sweep that wanted the same, or of a new one."""
         try:
             kept = json.loads(path.read_text())
@@ -67,13 +67,13 @@ class Checkpoint:
             pass  # none, or not what `save` writes: nothing to go on with
         return cls(path, wanted, new_name())
 
-    def after(self, suites: Iterable[str]) -> Checkpoint:
+    def after(self, suites: Iterable[str]) -> SweepCheckpoint:
         """The checkpoint once this pass has measured `suites`, written down."""
         new = replace(self, done=(*self.done, *suites))
         new.save()
         return new
 
-    def next_pass(self) -> Checkpoint:
+    def next_pass(self) -> SweepCheckpoint:
         """The checkpoint at the beginning of the next pass, written down."""
         new = replace(self, number=self.number + 1, done=())
         new.save()

@@ -12,7 +12,7 @@ from cputrain.machine import cpu, reading
 from cputrain.model import flops
 from cputrain.record.worker import WorkerRecord
 from cputrain.results import records
-from cputrain.results.stored import Place
+from cputrain.results.stored import RecordPlace
 from cputrain.run import placement
 from cputrain.sweep import plan
 from cputrain.worker import blocks, timing
@@ -50,7 +50,7 @@ class Durations:
         places: of this machine's run records; where a cell has several, the last one counts.
     """
 
-    def __init__(self, places: Iterable[Place]) -> None:
+    def __init__(self, places: Iterable[RecordPlace]) -> None:
         self._known: dict[str, WorkerRecord] = {}
         for place in places:
             record = records.read_place(place)

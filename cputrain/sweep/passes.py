@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from cputrain import paths
 from cputrain.analysis import effects, identical, open_cells
 from cputrain.analysis.effects import Analysis
-from cputrain.analysis.noises import Place
+from cputrain.analysis.noises import NoiseKey
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.results import rows
@@ -88,7 +88,7 @@ def further(
 
 def _pairs(engine: str, analysis: Analysis, session: str) -> int:
     """How many pairs its usual cell is to have: by its noise, and by what starting one costs."""
-    learned = analysis.noises.learned.get(Place(session, engine))
+    learned = analysis.noises.learned.get(NoiseKey(session, engine))
     workers = [
         cell.workers[-1]
         for cell in analysis.cells

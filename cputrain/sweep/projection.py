@@ -12,7 +12,7 @@ from cputrain.analysis.projection import project
 from cputrain.engines import specs
 from cputrain.errors import RunError, UsageError
 from cputrain.experiment import Experiment
-from cputrain.experiment.published import Figure
+from cputrain.experiment.published import PublishedFigure
 from cputrain.record import files
 from cputrain.record.projection import SCHEMA, ProjectionRecord
 from cputrain.report import described
@@ -45,7 +45,7 @@ class PlannedProjection:
     start: datetime.datetime | None
     watts: float | None
     price: float | None
-    figures: Sequence[Figure]
+    figures: Sequence[PublishedFigure]
 
 
 class Project:

@@ -23,7 +23,7 @@ from cputrain.sweep import (
     safekeeping,
     selection,
 )
-from cputrain.sweep.checkpoint import Checkpoint, wanted
+from cputrain.sweep.checkpoint import SweepCheckpoint, wanted
 from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
 from cputrain.sweep.progress import Progress
@@ -69,7 +69,7 @@ class Sweep:
             for mode in paths.MODES
             for place in stored.find(paths.ROOT, machine, records.FILE, mode)
         )
-        self.checkpoint = Checkpoint.open(
+        self.checkpoint = SweepCheckpoint.open(
             paths.STATE / f"sweep-{session.mode}.json",
             wanted(session, choice.regexes, suites),
             choice.fresh,

@@ -54,7 +54,7 @@ def run(tmp_path, capfd, monkeypatch):
             for number, text in enumerate([NEVER, *texts]):
                 (project / "tests" / f"test_{number}.py").write_text(text)
             python, kept = verb.Path(sys.executable), tmp_path / "kept"
-            made.append(verb.Part("here", str(place), python, project=project, kept=kept))
+            made.append(verb.TestPart("here", str(place), python, project=project, kept=kept))
         status = verb.run_parts(made, words, strict, processes)
         return status, "".join(capfd.readouterr())
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cputrain.data.batches import END, IGNORE, Causal, Epochs
-from cputrain.data.windows import Packed
+from cputrain.data.windows import PackedWindows
 
 SIZES = st.tuples(st.integers(2, 200), st.integers(1, 33), st.integers(1, 9))
 
 
 def packed(stream, seq_len, batch_size, seed=0) -> Epochs:
-    return Epochs(Packed(np.asarray(stream), seq_len), Causal(seq_len), batch_size, seed)
+    return Epochs(PackedWindows(np.asarray(stream), seq_len), Causal(seq_len), batch_size, seed)
 
 
 def first_epoch(batches: Epochs) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from cputrain.data.batches import END, IGNORE
 from cputrain.data.nodes import Nodes
-from cputrain.data.windows import Packed
+from cputrain.data.windows import PackedWindows
 from cputrain.model.shapes import RELATIONS
 
 MASK, SEQ_LEN, HALF = 999, 128, 64
@@ -13,7 +13,7 @@ STREAM = np.random.default_rng(3).integers(300, 900, size=10_007)
 
 def every_batch():
     nodes = Nodes(SEQ_LEN, 950, MASK, END, seed=2)
-    windows = Packed(STREAM, nodes.length, nodes.ahead)
+    windows = PackedWindows(STREAM, nodes.length, nodes.ahead)
     places = range(len(windows))
     return nodes.batch([windows[place] for place in places], places)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cputrain.data.windows import Packed, Padded, cut, cut_packed, cut_padded
+from cputrain.data.windows import PackedWindows, Padded, cut, cut_packed, cut_padded
 
 END = 99
 DOCUMENTS = st.lists(st.lists(st.integers(0, 98), max_size=30), min_size=1, max_size=12)
@@ -25,7 +25,7 @@ def test_a_packed_stream_is_cut_alike_in_memory_and_document_by_document(documen
     tokens = stream(documents)
     if len(tokens) < 2:
         return
-    windows = Packed(tokens, length, ahead)
+    windows = PackedWindows(tokens, length, ahead)
     expected = [
         tokens[start : start + length + ahead].tolist()
         for start in range(0, len(tokens) - 1, length)
@@ -56,7 +56,7 @@ def test_next_tokens_are_counted(documents, length):
     tokens = stream(documents)
     if not any(documents):
         return
-    for windows in (Packed(tokens, length), Padded(tokens, length, END)):
+    for windows in (PackedWindows(tokens, length), Padded(tokens, length, END)):
         assert windows.n_next == sum(len(windows[i]) - 1 for i in range(len(windows)))
 
 

@@ -5,9 +5,9 @@ from settled import settled
 
 from cputrain.knobs.waiting import Waiting, in_force, started_with, variables
 from cputrain.machine import library_search
-from cputrain.machine.openmp import OmpRuntime
+from cputrain.machine.openmp import LoadedRuntime
 
-GNU = OmpRuntime("/env/torch/lib/libgomp.so.1", is_kmp=False)
+GNU = LoadedRuntime("/env/torch/lib/libgomp.so.1", is_kmp=False)
 TOLD, SPINS = "waiting, as {} was told", "blocktime, ms"
 POLICIES = [{"wait_policy": name} for name in ("default", "active", "passive", "spin_0")]
 

@@ -12,7 +12,7 @@ from cputrain.analysis.paired import noise
 from cputrain.analysis.paired.model import Pass
 from cputrain.record.cell import CellKey
 from cputrain.report import index, machine_export, page, plots
-from cputrain.report.kept import Kept
+from cputrain.report.kept import KeptExport
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.picture import Picture
 from cputrain.results import columns, tables
@@ -83,9 +83,9 @@ def test_the_page_obeys_nothing_and_its_tables_are_whole(tmp_path_factory, text,
 def all_pages(shown, problems):
     """The texts of every page of a machine, and the index of it alone, beside others, of many."""
     yield from page.texts(shown).values()
-    for place in page.Place:
+    for place in page.PagePlace:
         its = page.section(shown, place)
-        kept = Kept("", {}, machine_export.line(shown), its, [], [])
+        kept = KeptExport("", {}, machine_export.line(shown), its, [], [])
         yield its
         yield index.text([kept, kept], place, problems)
 

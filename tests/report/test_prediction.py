@@ -24,7 +24,7 @@ def machine(monkeypatch):
 def test_lines_say_ratio_seconds_hours_and_what_lies_outside(machine):
     experiment = Experiment().but(n_layer=32)
     known = predict(settled(n_layer=32), machine)
-    run = prediction.Run(1000, 256)
+    run = prediction.PredictedRun(1000, 256)
     lines = prediction.lines(experiment, known, run, machine.engines["torch"], has_length=True)
     text = "\n".join(lines)
     assert f"a step takes {known.ratio:.2f}x [" in text and "of the baseline's on torch" in text
@@ -40,7 +40,7 @@ def test_what_other_cells_predict_badly_is_said(machine):
     its.time.doubtful["activation_checkpointing True"] = -0.2
     experiment = Experiment().but(activation_checkpointing=True)
     known = predict(settled(activation_checkpointing=True), machine)
-    run = prediction.Run(1, 256)
+    run = prediction.PredictedRun(1, 256)
     text = "\n".join(prediction.lines(experiment, known, run, its, has_length=False))
     assert "activation_checkpointing True (its cells are predicted 18 % too short)" in text
     row = prediction.GridRow(("4",), 3.3, known, run)
@@ -49,7 +49,7 @@ def test_what_other_cells_predict_badly_is_said(machine):
 
 
 def test_a_grid_says_why_a_row_has_no_number(machine):
-    run = prediction.Run(3600, 256)
+    run = prediction.PredictedRun(3600, 256)
     known = predict(settled(), machine)
     rows = [
         prediction.GridRow(("4", "256"), 3.3, known, run),

@@ -9,7 +9,7 @@ from made_project import beside, steps, worker
 from msgspec import structs
 
 from cputrain import paths
-from cputrain.analysis.claims.claim import Demonstration, Pair
+from cputrain.analysis.claims.claim import ClaimPair, Demonstration
 from cputrain.record import files
 from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.cell import CellKey, CellRecord
@@ -32,7 +32,7 @@ class Made:
         self._references: dict[str, list[WorkerRecord]] = {}
 
     def cell(
-        self, pair: Pair, time: float, passes: int = 2, reference_s: float = 0.04,
+        self, pair: ClaimPair, time: float, passes: int = 2, reference_s: float = 0.04,
         reference_params: int = 3_300_000, **others: Any,
     ) -> list[WorkerRecord]:  # fmt: skip
         """A pair whose experiment takes `time` times as long as its reference.
@@ -52,7 +52,7 @@ class Made:
         self.references(pair, made)
         return made
 
-    def references(self, pair: Pair, workers: list[WorkerRecord]) -> None:
+    def references(self, pair: ClaimPair, workers: list[WorkerRecord]) -> None:
         """Those that the workers ran beside."""
         known = self._references.setdefault(pair.again, [])
         for its_id in [w.reference for w in workers]:

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from msgspec import structs
 
 from cputrain.analysis.claims import judge, table
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, PairResult
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, PairResult
 from cputrain.analysis.claims.made import IDENTICAL
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
 from cputrain.record import files
@@ -151,7 +151,7 @@ def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
     workers = made.cell(pair, 1.0, passes=4, reference_s=0.01)
     for index in range(3):
         change_sample(workers[0], index, disturbed=True, step_s=[9.0])
-    evidence = Evidence({pair.name: PairResult(workers=tuple(workers))})
+    evidence = ClaimEvidence({pair.name: PairResult(workers=tuple(workers))})
     assert quantity.of(evidence).high < 1.0
     for index in range(2):
         change_sample(workers[1], index, disturbed=True)

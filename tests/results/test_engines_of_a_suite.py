@@ -74,7 +74,7 @@ def pages(cells, analysis, tmp_path):
     machine = MachineFacts("here", {}, {})
     shown = MachinePage(machine, analysis.rows, cells, noise_lines.lines(analysis), drawn)
     own = {tmp_path / "here" / name: text for name, text in page.texts(shown).items()}
-    return {tmp_path / "README.md": page.section(shown, page.Place.ALONE), **own}
+    return {tmp_path / "README.md": page.section(shown, page.PagePlace.ALONE), **own}
 
 
 def test_an_effect_is_against_the_same_engine_s_baseline(cells, analysis):

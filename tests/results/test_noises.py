@@ -8,7 +8,7 @@ from made_project import beside, steps, worker
 from settled import settled
 
 from cputrain.analysis import noises
-from cputrain.analysis.noises import Place
+from cputrain.analysis.noises import NoiseKey
 from cputrain.record.cell import CellKey
 from cputrain.results.rows import CellResult
 
@@ -48,20 +48,20 @@ def identical(rng, **others):
 
 def test_each_engine_learns_from_its_own(rng):
     learned = noises.learn(identical(rng)).learned
-    assert set(learned) == {Place("S", "torch"), Place("S", "jax")}
-    torch, jax = (learned[Place("S", name)].noise for name in ("torch", "jax"))
+    assert set(learned) == {NoiseKey("S", "torch"), NoiseKey("S", "jax")}
+    torch, jax = (learned[NoiseKey("S", name)].noise for name in ("torch", "jax"))
     assert (torch.identical, jax.identical) == (8, 2)
     assert jax.worker > torch.worker
 
 
 def test_a_cell_beside_another_engine_has_the_noisier_of_the_two_and_teaches_nothing(rng):
     cells = identical(rng)
-    before = noises.learn(cells).learned[Place("S", "jax")]
+    before = noises.learn(cells).learned[NoiseKey("S", "jax")]
     beside_torch = cell("Framework", "jax", "jax", rng, worker_effect=1.0, base="torch")
     cells += [cell("Framework", "torch", "torch", rng, base="torch"), beside_torch]
     known = noises.learn(cells)
     assert known.references["Framework/jax"] == "torch"
-    jax = known.learned[Place("S", "jax")]
+    jax = known.learned[NoiseKey("S", "jax")]
     assert (jax.noise.worker, jax.pairs.pairs) == (before.noise.worker, before.pairs.pairs)
     assert known.of(beside_torch) is jax.noise
 
@@ -76,4 +76,4 @@ def test_another_session_s_identical_cells_tell_what_workers_are_apart_by(rng):
     later = cell("Heads", "2", "torch", rng, session="T")
     known = noises.learn([*identical(rng), later])
     assert known.of(later).identical == 8
-    assert known.learned[Place("T", "torch")].pairs.pairs == 6
+    assert known.learned[NoiseKey("T", "torch")].pairs.pairs == 6

@@ -1,6 +1,6 @@
 import pytest
 
-from cputrain.sweep.checkpoint import Checkpoint
+from cputrain.sweep.checkpoint import SweepCheckpoint
 
 WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
 
@@ -9,32 +9,32 @@ WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
 def stopped(tmp_path):
     """The file of a sweep that was stopped after its first suite."""
     path = tmp_path / "sweep.json"
-    state = Checkpoint.open(path, WANTED, fresh=False)
+    state = SweepCheckpoint.open(path, WANTED, fresh=False)
     state.save()
     state.after(["SeqLen"])
     return path
 
 
 def test_a_stopped_sweep_goes_on(stopped):
-    state = Checkpoint.open(stopped, WANTED, fresh=False)
+    state = SweepCheckpoint.open(stopped, WANTED, fresh=False)
     assert state.done == ("SeqLen",)
-    assert state.session == Checkpoint.open(stopped, WANTED, fresh=False).session
+    assert state.session == SweepCheckpoint.open(stopped, WANTED, fresh=False).session
 
 
 def test_it_goes_on_in_its_pass(stopped):
-    Checkpoint.open(stopped, WANTED, fresh=False).next_pass().after(["Width"])
-    state = Checkpoint.open(stopped, WANTED, fresh=False)
+    SweepCheckpoint.open(stopped, WANTED, fresh=False).next_pass().after(["Width"])
+    state = SweepCheckpoint.open(stopped, WANTED, fresh=False)
     assert (state.number, state.done) == (2, ("Width",))
 
 
 def test_a_finished_one_another_one_and_a_fresh_one_start_over(stopped):
-    assert Checkpoint.open(stopped, WANTED, fresh=True).done == ()
-    assert Checkpoint.open(stopped, {**WANTED, "commit": "def"}, fresh=False).done == ()
-    Checkpoint.open(stopped, WANTED, fresh=False).save(finished=True)
-    assert Checkpoint.open(stopped, WANTED, fresh=False).done == ()
+    assert SweepCheckpoint.open(stopped, WANTED, fresh=True).done == ()
+    assert SweepCheckpoint.open(stopped, {**WANTED, "commit": "def"}, fresh=False).done == ()
+    SweepCheckpoint.open(stopped, WANTED, fresh=False).save(finished=True)
+    assert SweepCheckpoint.open(stopped, WANTED, fresh=False).done == ()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"wanted": 1}'])
 def test_a_broken_file_is_no_sweep(stopped, content):
     stopped.write_text(content)
-    assert Checkpoint.open(stopped, WANTED, fresh=False).done == ()
+    assert SweepCheckpoint.open(stopped, WANTED, fresh=False).done == ()

@@ -12,7 +12,7 @@ from cputrain.run import stacks
 from cputrain.run.session import Session
 from cputrain.sweep import checkpoint
 from cputrain.sweep.calls import Call
-from cputrain.sweep.checkpoint import Checkpoint
+from cputrain.sweep.checkpoint import SweepCheckpoint
 from cputrain.sweep.choice import choose, only_ipex
 
 IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
@@ -91,14 +91,14 @@ def test_a_stopped_sweep_goes_on_environment_by_environment(tmp_path):
         return checkpoint.wanted(session, None, suites)
 
     path = tmp_path / "sweep.json"
-    state = Checkpoint.open(path, wanted(True), fresh=False).after(["Framework"])
-    assert Checkpoint.open(path, wanted(True), fresh=False).done == ("Framework",)
+    state = SweepCheckpoint.open(path, wanted(True), fresh=False).after(["Framework"])
+    assert SweepCheckpoint.open(path, wanted(True), fresh=False).done == ("Framework",)
     state = state.after(["Framework on ipex"])
-    assert Checkpoint.open(path, wanted(True), fresh=False).done == (
+    assert SweepCheckpoint.open(path, wanted(True), fresh=False).done == (
         "Framework",
         "Framework on ipex",
     )
-    assert Checkpoint.open(path, wanted(False), fresh=False).done == ()
+    assert SweepCheckpoint.open(path, wanted(False), fresh=False).done == ()
 
 
 def test_the_list_says_what_the_flag_adds():

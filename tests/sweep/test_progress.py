@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cputrain.record.events import WorkerEnded
 from cputrain.report.export import Summary
-from cputrain.report.kept import Kept, Line
+from cputrain.report.kept import KeptExport, Line
 from cputrain.results import columns, tables
 from cputrain.sweep import progress as progress_module
 from cputrain.sweep.console import seconds
@@ -97,7 +97,7 @@ def test_a_machine_s_name_and_values_are_no_markup(console, tmp_path):
     rows = [{**row, "value": value, "step_s": 0.1} for value in ("[/b]", "\x1b[2J")]
     tables.write_machine(tmp_path, "[red]x", rows)
     line = Line("[red]x", "", "", "", 2, 2, None, None, "", "", [])
-    summary = Summary(tmp_path, {"[red]x": Kept("", {}, line, "", [], [])})
+    summary = Summary(tmp_path, {"[red]x": KeptExport("", {}, line, "", [], [])})
     Progress(console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
     text = "\n".join(shown(console))
     assert "[red]x" in text and "[/b]: 100 ms" in text and "\x1b" not in text

@@ -11,7 +11,7 @@ from cputrain.run.names import AGAIN_BESIDE
 
 
 @dataclass(frozen=True)
-class Pair:
+class ClaimPair:
     """Two experiments that run beside each other; claims may share one.
 
     Attributes:
@@ -69,7 +69,7 @@ class Demonstration:
 
 
 @dataclass(frozen=True)
-class FirstStep:
+class ClaimFirstStep:
     """The fault that needs no run of its own: the first, compiling step is in the mean.
 
     Attributes:
@@ -77,7 +77,7 @@ class FirstStep:
         steps: of the mean.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ClaimPair, ...]
     steps: int = 10
 
 
@@ -99,9 +99,9 @@ class Claim:
     id: str
     sentence: str
     published: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ClaimPair, ...]
     rule: Rule
     explained: str | None = None
     demonstration: Demonstration | None = None
-    first_step: FirstStep | None = None
+    first_step: ClaimFirstStep | None = None
     notes: tuple[str, ...] = field(default=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cputrain.analysis.claims.evidence import Evidence
+from cputrain.analysis.claims.evidence import ClaimEvidence
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD, Decision, Quantity, Rule
 
 
@@ -15,7 +15,7 @@ class AllOf:
 
     rules: tuple[Rule, ...]
 
-    def decide(self, evidence: Evidence) -> Decision:
+    def decide(self, evidence: ClaimEvidence) -> Decision:
         """By the rules' decisions: the first that does not hold, else the first untold one."""
         made = [rule.decide(evidence) for rule in self.rules]
         for word in (NOT, UNTOLD):
@@ -38,7 +38,7 @@ class AnyOf:
 
     rules: tuple[Rule, ...]
 
-    def decide(self, evidence: Evidence) -> Decision:
+    def decide(self, evidence: ClaimEvidence) -> Decision:
         """By the rules' decisions: the first that holds, else the first untold one."""
         made = [rule.decide(evidence) for rule in self.rules]
         for word in (HOLDS, UNTOLD):
@@ -65,7 +65,7 @@ class WhichOf:
 
     sources: tuple[tuple[str, Rule], ...]
 
-    def decide(self, evidence: Evidence) -> Decision:
+    def decide(self, evidence: ClaimEvidence) -> Decision:
         """Holds where one of them does, and names it; not where none does."""
         decisions = [(sentence, rule.decide(evidence)) for sentence, rule in self.sources]
         for sentence, decision in decisions:

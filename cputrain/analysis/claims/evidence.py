@@ -41,7 +41,7 @@ def widened_by_noise(effect: Effect, noise: EngineNoise | None) -> Effect:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredQuantity:
     """A quantity.
 
     Attributes:
@@ -70,7 +70,7 @@ class PairResult:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClaimEvidence:
     """What is known.
 
     Attributes:

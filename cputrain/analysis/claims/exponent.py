@@ -6,8 +6,8 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from cputrain.analysis.claims.claim import Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, Measured
+from cputrain.analysis.claims.claim import ClaimPair
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, MeasuredQuantity
 from cputrain.analysis.paired.effect import Effect
 
 
@@ -15,7 +15,7 @@ from cputrain.analysis.paired.effect import Effect
 class Exponent:
     """k of time ~ parameters^k, by least squares through the logarithms."""
 
-    sizes: tuple[Pair, ...]
+    sizes: tuple[ClaimPair, ...]
     unit: str = ""
     label: str = "k of step time ~ parameters^k"
 
@@ -24,22 +24,22 @@ class Exponent:
         """All."""
         return tuple(pair.name for pair in self.sizes)
 
-    def of(self, evidence: Evidence) -> Measured:
+    def of(self, evidence: ClaimEvidence) -> MeasuredQuantity:
         """The slope; its ends by the effects' own. Raises CannotTell."""
         effects = [evidence.effect(pair.name) for pair in self.sizes]
         logs = [self._log_size(pair, evidence) for pair in self.sizes]
         weights = slope_weights(logs)
         value = _slope(weights, [effect.value for effect in effects])
         if any(effect.low is None or effect.high is None for effect in effects):
-            return Measured(value, None, None)
+            return MeasuredQuantity(value, None, None)
         low, high = (
             _slope(weights, [_end(e, (w > 0) == up) for e, w in zip(effects, weights, strict=True)])
             for up in (False, True)
         )
-        return Measured(value, low, high, min(effect.passes for effect in effects))
+        return MeasuredQuantity(value, low, high, min(effect.passes for effect in effects))
 
     @staticmethod
-    def _log_size(pair: Pair, evidence: Evidence) -> float:
+    def _log_size(pair: ClaimPair, evidence: ClaimEvidence) -> float:
         worker = evidence.workers(pair.name)[-1]
         if worker.reference_counts is None:
             raise CannotTell(f"{pair.name}: the record has no count of the reference's parameters")

@@ -6,8 +6,8 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from cputrain.analysis.claims.claim import Demonstration, FirstStep, Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, widened_by_noise
+from cputrain.analysis.claims.claim import ClaimFirstStep, ClaimPair, Demonstration
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, widened_by_noise
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Rule
@@ -59,7 +59,7 @@ def _note(side: Side) -> str:
     return "; ".join(filter(None, (verdict, fell)))
 
 
-def first_steps(what: FirstStep, rule: Rule, evidence: Evidence) -> Iterable[Line]:
+def first_steps(what: ClaimFirstStep, rule: Rule, evidence: ClaimEvidence) -> Iterable[Line]:
     """Ratios of mean steps with the first one in the mean, reckoned from the records."""
     ratios: list[float] = []
     sizes: list[float] = []
@@ -83,7 +83,7 @@ def first_steps(what: FirstStep, rule: Rule, evidence: Evidence) -> Iterable[Lin
         yield Line(label, "", slope, note="reckoned from the records' first steps")
 
 
-def _ratio_of_means(pair: Pair, steps: int, evidence: Evidence) -> float:
+def _ratio_of_means(pair: ClaimPair, steps: int, evidence: ClaimEvidence) -> float:
     """Of the worker's mean over the reference's."""
     cold = [worker for worker in evidence.workers(pair.name) if not worker.code_was_cached]
     if not cold:
@@ -101,7 +101,7 @@ def _ratio_of_means(pair: Pair, steps: int, evidence: Evidence) -> float:
     return means[0] / means[1]
 
 
-def _reference(pair: Pair, worker: WorkerRecord, evidence: Evidence) -> WorkerRecord:
+def _reference(pair: ClaimPair, worker: WorkerRecord, evidence: ClaimEvidence) -> WorkerRecord:
     references = evidence.references.get(pair.again, ())
     for reference in references:
         if reference.id == worker.reference:

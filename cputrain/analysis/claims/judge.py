@@ -10,11 +10,11 @@ from pathlib import Path
 from cputrain.analysis import effects
 from cputrain.analysis.claims import faulty, shown, table
 from cputrain.analysis.claims.claim import Claim
-from cputrain.analysis.claims.evidence import Evidence, PairResult, widened_by_noise
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult, widened_by_noise
 from cputrain.analysis.claims.rules import Decision, Word
 from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.effects import Analysis
-from cputrain.analysis.noises import Place
+from cputrain.analysis.noises import NoiseKey
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record import altered, files
@@ -95,7 +95,7 @@ def judge(root: Path, machine: str) -> Judged:
     demonstrated, unusable = _altered(root, machine)
     noise = _newest_noise(analysis, cells)
     by_name = {name: _of_altered(record, noise) for name, record in demonstrated.items()}
-    evidence = Evidence(pairs, by_name, _references(root, machine))
+    evidence = ClaimEvidence(pairs, by_name, _references(root, machine))
     verdicts = [_verdict(claim, evidence, demonstrated, noise) for claim in table.CLAIMS.values()]
     return Judged(verdicts, cells, analysis, [*problems, *unusable])
 
@@ -154,7 +154,7 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
         {(cell.workers[-1].started, cell.workers[-1].session) for cell in cells if cell.workers}
     )
     for _, session in reversed(sessions):
-        learned = analysis.noises.learned.get(Place(session, "torch"))
+        learned = analysis.noises.learned.get(NoiseKey(session, "torch"))
         if learned is not None and learned.noise is not None:
             return learned.noise
     return None
@@ -170,7 +170,7 @@ def _of_altered(record: Altered, noise: EngineNoise | None) -> PairResult:
 
 def _verdict(
     claim: Claim,
-    evidence: Evidence,
+    evidence: ClaimEvidence,
     demonstrated: Mapping[str, Altered],
     noise: EngineNoise | None,
 ) -> ClaimVerdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cputrain.analysis.claims.claim import Pair
+from cputrain.analysis.claims.claim import ClaimPair
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import HEAVY, PRESETS
@@ -30,16 +30,16 @@ JAX = BASE.but(engine="jax", attention_backend="manual")
 
 def pair(
     beside: str, reference: Experiment, change: str, blocks: int = LIGHT, **fields: Any
-) -> Pair:
+) -> ClaimPair:
     """A pair whose experiment is the reference with some fields changed."""
     return against(beside, reference, change, reference.but(**fields), blocks)
 
 
 def against(
     beside: str, reference: Experiment, change: str, experiment: Experiment, blocks: int = LIGHT
-) -> Pair:
+) -> ClaimPair:
     """A pair of two experiments; both are settled."""
-    return Pair(beside, change, specs.settle(experiment), specs.settle(reference), blocks)
+    return ClaimPair(beside, change, specs.settle(experiment), specs.settle(reference), blocks)
 
 
 IDENTICAL = (

@@ -8,7 +8,7 @@ a mask over full attention.
 
 from __future__ import annotations
 
-from cputrain.analysis.claims.claim import Claim, Demonstration, FirstStep
+from cputrain.analysis.claims.claim import Claim, ClaimFirstStep, Demonstration
 from cputrain.analysis.claims.combined import AllOf, AnyOf
 from cputrain.analysis.claims.exponent import Exponent
 from cputrain.analysis.claims.made import BASE, JAX, LONG, SAME, against, pair
@@ -134,7 +134,7 @@ CLAIMS = (
             experiment=TWO_LAYERS.but(compile="inductor"),
             reference=TWO_LAYERS,
         ),
-        first_step=FirstStep((COMPILED,)),
+        first_step=ClaimFirstStep((COMPILED,)),
     ),
     Claim(
         "C22",
@@ -144,7 +144,7 @@ CLAIMS = (
         Within(Time(IN_JAX), low=SAME),
         explained="the first step, in which JAX compiles, was in the mean. (That JAX was not "
         "waited for would have made it look faster, not slower.)",
-        first_step=FirstStep((IN_JAX,)),
+        first_step=ClaimFirstStep((IN_JAX,)),
     ),
     Claim(
         "C23",
@@ -154,6 +154,6 @@ CLAIMS = (
         Within(Exponent(SIZES), 0.9, 1.1),
         explained="none of the known faults is known to make it so. The first step in the mean "
         "changes the exponent as shown.",
-        first_step=FirstStep(SIZES),
+        first_step=ClaimFirstStep(SIZES),
     ),
 )

@@ -20,8 +20,8 @@ from cputrain.analysis.claims.made import (
     against,
     pair,
 )
-from cputrain.analysis.claims.quantities import Part, Speedup, Time
-from cputrain.analysis.claims.recorded import Preparing, Seconds, Waiting
+from cputrain.analysis.claims.quantities import Speedup, StepPart, Time
+from cputrain.analysis.claims.recorded import Preparing, Seconds, WaitingChecks
 from cputrain.analysis.claims.rules import Within, near
 
 FACTOR_WITHIN = 1.25
@@ -112,7 +112,7 @@ CLAIMS = (
         "loading data takes less than 5 % of a step",
         "< 5 %",
         (FAST,),
-        Within(Waiting(FAST), high=0.05),
+        Within(WaitingChecks(FAST), high=0.05),
         notes=("what the loader's threads take from the threads that train is not in it",),
     ),
     Claim(
@@ -143,7 +143,9 @@ CLAIMS = (
         "bottleneck",
         (WINDOWED,),
         Within(
-            Part(WINDOWED, "share of a step that scores, softmax and weighted sums take", 64 / 512),
+            StepPart(
+                WINDOWED, "share of a step that scores, softmax and weighted sums take", 64 / 512
+            ),
             low=0.5,
         ),
         notes=(

@@ -6,16 +6,16 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis.claims.claim import Pair
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, Measured
+from cputrain.analysis.claims.claim import ClaimPair
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, MeasuredQuantity
 from cputrain.record.sample import Sample
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingChecks:
     """Share of a step that training waits for its loader: of the reference's blocks."""
 
-    pair: Pair
+    pair: ClaimPair
     unit: str = "share"
 
     @property
@@ -28,7 +28,7 @@ class Waiting:
         """The one."""
         return (self.pair.name,)
 
-    def of(self, evidence: Evidence) -> Measured:
+    def of(self, evidence: ClaimEvidence) -> MeasuredQuantity:
         """The median over blocks, lowest to highest. Raises CannotTell."""
         blocks = [p.reference for w in evidence.workers(self.pair.name) for p in w.pairs]
         return _over([_waited(block) for block in _calm(blocks)], self.pair)
@@ -38,7 +38,7 @@ class Waiting:
 class Seconds:
     """Seconds that some steps of a pair's experiment take."""
 
-    pair: Pair
+    pair: ClaimPair
     label: str
     steps: int
     unit: str = "s"
@@ -48,7 +48,7 @@ class Seconds:
         """The one."""
         return (self.pair.name,)
 
-    def of(self, evidence: Evidence) -> Measured:
+    def of(self, evidence: ClaimEvidence) -> MeasuredQuantity:
         """Steps x the median over blocks, lowest to highest. Raises CannotTell."""
         samples = [s for w in evidence.workers(self.pair.name) for s in w.samples]
         return _over([self.steps * sample.median_s for sample in _calm(samples)], self.pair)
@@ -58,7 +58,7 @@ class Seconds:
 class Preparing:
     """Seconds that tokenizing took, over those of an epoch of a pair's experiment."""
 
-    pair: Pair
+    pair: ClaimPair
     unit: str = "share"
 
     @property
@@ -71,7 +71,7 @@ class Preparing:
         """The one."""
         return (self.pair.name,)
 
-    def of(self, evidence: Evidence) -> Measured:
+    def of(self, evidence: ClaimEvidence) -> MeasuredQuantity:
         """The share by every block's step time, lowest to highest. Raises CannotTell."""
         shares = []
         for worker in evidence.workers(self.pair.name):
@@ -92,12 +92,12 @@ FEWEST_BLOCKS = 8
 """Lowest to highest of n hold the true median with a chance of 1 - 2^(1 - n): 99.2 % of eight."""
 
 
-def _over(values: list[float], pair: Pair) -> Measured:
+def _over(values: list[float], pair: ClaimPair) -> MeasuredQuantity:
     """The median, lowest to highest of `FEWEST_BLOCKS` or more. Raises CannotTell."""
     if len(values) < FEWEST_BLOCKS:
         why = f"{pair.name}: {len(values)} blocks were not disturbed, {FEWEST_BLOCKS} are needed"
         raise CannotTell(why, further_passes=1)
-    return Measured(statistics.median(values), min(values), max(values))
+    return MeasuredQuantity(statistics.median(values), min(values), max(values))
 
 
 def _waited(block: Sample) -> float:

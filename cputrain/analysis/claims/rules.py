@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cputrain.analysis.claims.evidence import CannotTell, Evidence, Measured
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, MeasuredQuantity
 from cputrain.analysis.paired.forecast import further_passes
 
 Word = Literal["holds", "does not hold", "cannot be told here"]
@@ -37,7 +37,7 @@ class Quantity(Protocol):
     @property
     def pairs(self) -> tuple[str, ...]: ...
 
-    def of(self, evidence: Evidence) -> Measured:
+    def of(self, evidence: ClaimEvidence) -> MeasuredQuantity:
         """Its value. Raises CannotTell."""
 
 
@@ -56,7 +56,7 @@ class Decision:
 
     word: Word
     quantity: Quantity | None = None
-    measured: Measured | None = None
+    measured: MeasuredQuantity | None = None
     reason: str | None = None
     further_passes: int | None = None
     pairs: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Decision:
 class Rule(Protocol):
     """Decides a claim."""
 
-    def decide(self, evidence: Evidence) -> Decision:
+    def decide(self, evidence: ClaimEvidence) -> Decision:
         """The verdict."""
 
     def words(self) -> str:
@@ -87,7 +87,7 @@ class Within:
     low: float = -math.inf
     high: float = math.inf
 
-    def decide(self, evidence: Evidence) -> Decision:
+    def decide(self, evidence: ClaimEvidence) -> Decision:
         """By where the interval lies."""
         try:
             measured = self.quantity.of(evidence)
@@ -106,7 +106,7 @@ class Within:
         reason = "its interval reaches over an end of what the rule allows"
         return Decision(UNTOLD, self.quantity, measured, reason, more, pairs)
 
-    def _further(self, measured: Measured) -> int | None:
+    def _further(self, measured: MeasuredQuantity) -> int | None:
         """About how many more passes, if the value is what it seems."""
         assert measured.low is not None and measured.high is not None
         if not measured.passes:

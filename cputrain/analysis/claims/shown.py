@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cputrain.analysis.claims.claim import Claim
 from cputrain.analysis.claims.evidence import (
     CannotTell,
-    Evidence,
-    Measured,
+    ClaimEvidence,
+    MeasuredQuantity,
     PairResult,
 )
 from cputrain.analysis.claims.quantities import Time
@@ -66,7 +66,7 @@ def of_decision(decision: Decision) -> Line:
     return _line(decision.quantity, decision.measured)
 
 
-def lines(claim: Claim, evidence: Evidence) -> Iterable[Line]:
+def lines(claim: Claim, evidence: ClaimEvidence) -> Iterable[Line]:
     """The quantities of a claim's rule, then the pairs that none of them is the time of."""
     for quantity in claim.rule.quantities():
         try:
@@ -87,7 +87,7 @@ def lines(claim: Claim, evidence: Evidence) -> Iterable[Line]:
                 yield _line(Time(pair), Time(pair).of(evidence))
 
 
-def notes(claim: Claim, evidence: Evidence) -> Iterable[str]:
+def notes(claim: Claim, evidence: ClaimEvidence) -> Iterable[str]:
     """What the workers of a claim's pairs say of themselves: reckoned steps, memory."""
     for pair in claim.pairs:
         for worker in evidence.pairs.get(pair.name, PairResult()).workers[-1:]:
@@ -103,5 +103,5 @@ def notes(claim: Claim, evidence: Evidence) -> Iterable[str]:
                 yield f"estimated memory: {other:.2f} GiB with checkpointing, {own:.2f} without"
 
 
-def _line(quantity: Quantity, measured: Measured) -> Line:
+def _line(quantity: Quantity, measured: MeasuredQuantity) -> Line:
     return Line(quantity.label, quantity.unit, measured.value, measured.low, measured.high)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cputrain.analysis.claims import made, of_harness, of_settings, of_sizes
-from cputrain.analysis.claims.claim import Claim, Demonstration, Pair
+from cputrain.analysis.claims.claim import Claim, ClaimPair, Demonstration
 from cputrain.errors import UsageError
 
 CLAIMS: dict[str, Claim] = {
@@ -32,14 +32,14 @@ def chosen(ids: Sequence[str]) -> list[Claim]:
     return [claim for claim in CLAIMS.values() if not wanted or claim.id in wanted]
 
 
-def pairs(claims: Sequence[Claim]) -> list[Pair]:
+def pairs(claims: Sequence[Claim]) -> list[ClaimPair]:
     """The pairs of some claims, each once, those with the same reference one after the other."""
     every = dict.fromkeys(pair for claim in claims for pair in claim.pairs)
     order = list(dict.fromkeys(pair.beside for pair in every))
     return sorted(every, key=lambda pair: order.index(pair.beside))
 
 
-def identical(claims: Sequence[Claim]) -> list[Pair]:
+def identical(claims: Sequence[Claim]) -> list[ClaimPair]:
     """Pairs of the same experiment that tell the noise of the engines of these claims."""
     engines = {engine for pair in pairs(claims) for engine in pair.engines}
     usual, *others = made.IDENTICAL

@@ -20,7 +20,7 @@ from cputrain.analysis.cost.costs import (
     Learned,
 )
 from cputrain.analysis.cost.fit import Anchor, Array, Rows, fit
-from cputrain.analysis.cost.observed import Held, Observation
+from cputrain.analysis.cost.observed import HeldBytes, Observation
 from cputrain.analysis.cost.terms import PAGE_UNIT, TERMS, Rates, terms
 from cputrain.analysis.drift import Moments, learned
 from cputrain.analysis.ends import CellRow
@@ -123,7 +123,7 @@ def _counted(rows: Array, pages: Sequence[float | None]) -> Array:
     return counted
 
 
-def _memory(peaks: Sequence[Held], engine: str) -> Learned:
+def _memory(peaks: Sequence[HeldBytes], engine: str) -> Learned:
     rows = Rows(
         np.array([list(memory.parts(peak.experiment).values()) for peak in peaks]),
         None,

@@ -50,7 +50,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldBytes:
     """Bytes that a cell's worker held at its peak."""
 
     name: str
@@ -113,10 +113,10 @@ def _median(values: Sequence[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def held(cells: Sequence[CellRow]) -> list[Held]:
+def held(cells: Sequence[CellRow]) -> list[HeldBytes]:
     """The memory of cells that there are formulas for, each worker once."""
     return [
-        Held(cell.name, experiment, row["peak_rss_bytes"])
+        HeldBytes(cell.name, experiment, row["peak_rss_bytes"])
         for cell, row in cells
         if row["peak_rss_bytes"] and (experiment := _usable(cell)) is not None
     ]

@@ -48,7 +48,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RaceEvidence:
     """Log ratios of a race, and the noise of one (`noise`)."""
 
     log_ratios: Sequence[float]
@@ -94,7 +94,7 @@ def standing(log_ratios: Sequence[float], noise_: float, tail: float = (1 - LEVE
     """
     value = statistics.median(log_ratios)
     errors = statistics.NormalDist().inv_cdf(1 - tail)
-    error = errors * math.sqrt(Evidence(log_ratios, noise_).variance)
+    error = errors * math.sqrt(RaceEvidence(log_ratios, noise_).variance)
     return Standing(value, value - error, value + error)
 
 
@@ -119,7 +119,7 @@ def dropped(ratios: Mapping[int, Sequence[float]], noise_: float, is_rung: bool)
     return going
 
 
-def is_needed(won: Evidence, without: Evidence) -> bool:
+def is_needed(won: RaceEvidence, without: RaceEvidence) -> bool:
     """Whether a change makes settings surely faster, by both races that tell.
 
     Each estimates what it gives, and counts by the inverse of its variance: a race without it that

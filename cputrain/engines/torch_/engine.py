@@ -25,7 +25,7 @@ from cputrain.engines.torch_.evidence import (
     products_again,
     profiled,
 )
-from cputrain.engines.torch_.passes import Passes
+from cputrain.engines.torch_.passes import TorchPasses
 from cputrain.engines.torch_.schema import PrecisionCheck, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
@@ -55,7 +55,7 @@ class TorchEngine(Accumulating):
         self._parameters = dict(self._model.named_parameters())
         self.trained = {name: self._parameters[name] for name in trained(experiment)}
         self._excused = excused(experiment, {n: weights[n] for n in self.trained})
-        self._passes = Passes(experiment, self._model, self.pass_clock)
+        self._passes = TorchPasses(experiment, self._model, self.pass_clock)
         self.optimizer = (
             optimizers.make(experiment, self.trained.values()) if self._passes.trains else None
         )

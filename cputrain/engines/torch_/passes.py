@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cputrain.engines.accuracy import Hits
 
 
-class Passes:
+class TorchPasses:
     """What runs the model.
 
     Args:

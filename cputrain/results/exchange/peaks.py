@@ -16,7 +16,7 @@ Texts = dict[Text, Text | None]
 DEEPEST = 8
 
 
-class Measured(Struct, forbid_unknown_fields=True):
+class MeasuredPeaks(Struct, forbid_unknown_fields=True):
     """The fields of `machine.measurements`."""
 
     date: Annotated[str, Meta(max_length=60)]
@@ -38,7 +38,7 @@ class Measured(Struct, forbid_unknown_fields=True):
 def check(text: bytes) -> None:
     """Raises Refused where it is none, or a rate is no positive number."""
     try:
-        measured = msgspec.json.decode(text, type=Measured)
+        measured = msgspec.json.decode(text, type=MeasuredPeaks)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         line = " ".join(str(error).split())[:150]
         raise Refused(f"not what was measured of a machine ({line})") from error

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cputrain import environ, paths
-from cputrain.analysis.claims.claim import Demonstration, Pair
+from cputrain.analysis.claims.claim import ClaimPair, Demonstration
 from cputrain.record import files
 from cputrain.record.altered import SCHEMA, Altered, path
 from cputrain.record.part import Part
@@ -32,7 +32,7 @@ class Processes:
         self.folder = paths.output_folder(session.machine, session.mode) / names.CLAIMS
         self.taken = 0
 
-    def pair(self, pair: Pair, number: int, conductor: Path) -> WorkerRecord | str:
+    def pair(self, pair: ClaimPair, number: int, conductor: Path) -> WorkerRecord | str:
         """One pass of a pair.
 
         Args:
@@ -74,7 +74,7 @@ class Processes:
             return f"its process left no record: {ended}"
         return record
 
-    def workers(self, pair: Pair) -> list[WorkerRecord]:
+    def workers(self, pair: ClaimPair) -> list[WorkerRecord]:
         """Those of this session in a pair's record, oldest first."""
         record = records.read_file(self.folder / pair.name / records.FILE)
         if isinstance(record, records.Problem):

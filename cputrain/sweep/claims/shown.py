@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from cputrain.analysis.claims.claim import Claim, Demonstration, Pair
+from cputrain.analysis.claims.claim import Claim, ClaimPair, Demonstration
 from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.record.altered import Altered, Side
 from cputrain.record.worker import WorkerRecord
@@ -25,7 +25,7 @@ class ClaimsPrinter:
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
 
-    def pair(self, pair: Pair, worker: WorkerRecord | str, left_s: float) -> None:
+    def pair(self, pair: ClaimPair, worker: WorkerRecord | str, left_s: float) -> None:
         """A pass of a pair ended."""
         head = f"  {pair.beside}: {pair.change}"
         if isinstance(worker, str) or not worker.ok:

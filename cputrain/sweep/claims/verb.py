@@ -10,7 +10,7 @@ from dataclasses import replace
 from cputrain import paths
 from cputrain.analysis import open_cells
 from cputrain.analysis.claims import judge, table
-from cputrain.analysis.claims.claim import Demonstration, Pair
+from cputrain.analysis.claims.claim import ClaimPair, Demonstration
 from cputrain.analysis.claims.faulty import passed
 from cputrain.analysis.claims.judge import Judged
 from cputrain.analysis.claims.rules import UNTOLD
@@ -48,7 +48,7 @@ class Claims:
         self.claims = table.chosen(self.ids)
         demonstrations = table.demonstrations(self.claims)
         self.identical, self.pairs = table.identical(self.claims), table.pairs(self.claims)
-        every: list[Pair | Demonstration] = [*self.identical, *self.pairs, *demonstrations]
+        every: list[ClaimPair | Demonstration] = [*self.identical, *self.pairs, *demonstrations]
         sides = (side for each in every for side in (each.experiment, each.reference))
         cells = []
         for number, experiment in enumerate(map(specs.settle, sides)):
@@ -94,13 +94,13 @@ class Claims:
             if not self._pass(pairs, number):
                 return
 
-    def _passes(self, pair: Pair) -> int:
+    def _passes(self, pair: ClaimPair) -> int:
         return len(self._measured(pair))
 
-    def _measured(self, pair: Pair) -> list[WorkerRecord]:
+    def _measured(self, pair: ClaimPair) -> list[WorkerRecord]:
         return [worker for worker in self.processes.workers(pair) if worker.ok]
 
-    def _open(self, again: set[str]) -> list[Pair]:
+    def _open(self, again: set[str]) -> list[ClaimPair]:
         """Pairs that another pass may tell more of.
 
         Args:
@@ -119,7 +119,7 @@ class Claims:
         named = {pair for claim in self.claims if claim.id in again for pair in claim.pairs}
         return [pair for pair in self.pairs if pair.name in names or pair in named]
 
-    def _pass(self, pairs: Sequence[Pair], number: int) -> bool:
+    def _pass(self, pairs: Sequence[ClaimPair], number: int) -> bool:
         """One pass of some pairs beside fresh references; whether all had the time.
 
         Pairs of the same experiment come before and after: what they differ by is noise.
@@ -143,11 +143,11 @@ class Claims:
                 conductor.close()
         return not self.left_out
 
-    def _light_first(self, pair: Pair) -> float:
+    def _light_first(self, pair: ClaimPair) -> float:
         """References with quick steps first: those of a run that is stopped early tell more."""
         return guess_s(pair.reference)
 
-    def _take(self, pair: Pair, number: int, conductor: Listening) -> None:
+    def _take(self, pair: ClaimPair, number: int, conductor: Listening) -> None:
         worker = self.processes.pair(pair, number, conductor.path)
         self.shown.pair(pair, worker, self.until - time.monotonic())
 

@@ -29,7 +29,7 @@ from cputrain.sweep.training.following import Following
 from cputrain.sweep.training.planned import PlannedRun, resumed_step
 
 
-class Train:
+class TrainingRun:
     """Trains (see `driver.Measurement`).
 
     Args:

@@ -10,14 +10,14 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.tuning import Fields, Outcome, Raced
 from cputrain.run import placement, stacks
-from cputrain.sweep.tuning.knobs import Changes, Knob
+from cputrain.sweep.tuning.knobs import Changes, TuningKnob
 
 FAR = 1.25
 """A change that the records say is slower than this, with its whole interval, is not tried."""
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TuningCandidate:
     """A change that can be tried.
 
     Attributes:
@@ -34,8 +34,8 @@ class Candidate:
 
 
 def of(
-    knob: Knob, best: Experiment, kept: Sequence[str], known: Sequence[Known]
-) -> tuple[list[Candidate], list[Raced]]:
+    knob: TuningKnob, best: Experiment, kept: Sequence[str], known: Sequence[Known]
+) -> tuple[list[TuningCandidate], list[Raced]]:
     """The candidates of a knob, and those that are none, each with the reason.
 
     Args:
@@ -44,7 +44,7 @@ def of(
         kept: fields that are not to be changed.
         known: what the machine's records say.
     """
-    can: list[Candidate] = []
+    can: list[TuningCandidate] = []
     cannot: list[Raced] = []
     for label, changes in knob.values(best).items():
         usual = best.flat()
@@ -67,7 +67,7 @@ def of(
             )
             cannot.append(refused(label, changes, reason, is_known=True))
             continue
-        can.append(Candidate(label, changes, experiment, past))
+        can.append(TuningCandidate(label, changes, experiment, past))
     return can, cannot
 
 

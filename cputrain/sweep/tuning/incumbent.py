@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
-from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.candidates import TuningCandidate
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Adopted:
     """A change that won its race."""
 
     knob: str
-    candidate: Candidate
+    candidate: TuningCandidate
 
     @property
     def label(self) -> str:
@@ -42,7 +42,7 @@ class Incumbent:
         """Before the first race."""
         return cls(default, (), default)
 
-    def plus(self, knob: str, candidate: Candidate) -> Incumbent:
+    def plus(self, knob: str, candidate: TuningCandidate) -> Incumbent:
         """With one more change, in the place of an earlier one of the same knob."""
         others = tuple(each for each in self.adopted if each.knob != knob)
         return Incumbent(self.default, (*others, Adopted(knob, candidate)), candidate.experiment)

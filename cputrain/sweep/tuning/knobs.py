@@ -27,7 +27,7 @@ PROFITS = ("mixed", "bf16")
 
 
 @dataclass(frozen=True)
-class Knob:
+class TuningKnob:
     """Something that can be set in several ways.
 
     Attributes:
@@ -44,31 +44,31 @@ class Knob:
     is_whole: bool = False
 
 
-def table(allowed: tuple[str, ...] = ()) -> list[Knob]:
+def table(allowed: tuple[str, ...] = ()) -> list[TuningKnob]:
     """Every knob.
 
     Args:
         allowed: values of a precision that may be tried.
     """
     knobs = [
-        Knob("engine", 0.86, _engines),
-        Knob("checkpointing", 0.87, _one_of("activation_checkpointing", (False,))),
-        Knob("compile", 0.88, _one_of("compile", ("eager", "inductor"))),
-        Knob("matmul library", 0.94, _one_of("matmul_backend", MATMULS)),
-        Knob("micro-batch", 0.95, _batches, is_whole=True),
-        Knob("allocator", 0.96, _one_of("allocator", ALLOCATORS)),
-        Knob("loss chunk", 0.965, _chunks, is_whole=True),
-        Knob("optimizer kernel", 0.97, _optimizer_kernels),
-        Knob("attention", 0.975, _one_of("attention_backend", ("sdpa", "manual"))),
-        Knob("huge pages", 0.98, _one_of("huge_pages", ("default", "madvise"))),
-        Knob("threads", 0.982, _threads),
-        Knob("loader", 0.984, _loaders),
-        Knob("pinning", 0.986, _one_of("pinning", ("close", "spread"))),
-        Knob("wait policy", 0.988, _one_of("wait_policy", ("active", "passive"))),
-        Knob("OpenMP library", 0.99, _one_of("omp_runtime", ("libgomp", "libiomp5"))),
+        TuningKnob("engine", 0.86, _engines),
+        TuningKnob("checkpointing", 0.87, _one_of("activation_checkpointing", (False,))),
+        TuningKnob("compile", 0.88, _one_of("compile", ("eager", "inductor"))),
+        TuningKnob("matmul library", 0.94, _one_of("matmul_backend", MATMULS)),
+        TuningKnob("micro-batch", 0.95, _batches, is_whole=True),
+        TuningKnob("allocator", 0.96, _one_of("allocator", ALLOCATORS)),
+        TuningKnob("loss chunk", 0.965, _chunks, is_whole=True),
+        TuningKnob("optimizer kernel", 0.97, _optimizer_kernels),
+        TuningKnob("attention", 0.975, _one_of("attention_backend", ("sdpa", "manual"))),
+        TuningKnob("huge pages", 0.98, _one_of("huge_pages", ("default", "madvise"))),
+        TuningKnob("threads", 0.982, _threads),
+        TuningKnob("loader", 0.984, _loaders),
+        TuningKnob("pinning", 0.986, _one_of("pinning", ("close", "spread"))),
+        TuningKnob("wait policy", 0.988, _one_of("wait_policy", ("active", "passive"))),
+        TuningKnob("OpenMP library", 0.99, _one_of("omp_runtime", ("libgomp", "libiomp5"))),
     ]
     if allowed:
-        knobs.append(Knob("precision", 0.8, _one_of("precision", allowed)))
+        knobs.append(TuningKnob("precision", 0.8, _one_of("precision", allowed)))
     return sorted(knobs, key=lambda knob: knob.expected)
 
 

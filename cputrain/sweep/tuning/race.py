@@ -13,7 +13,7 @@ from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.tuning import Race
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
-from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.runner import Ran, Runner
 from cputrain.sweep.tuning.workers import Running, Workers
 
@@ -47,7 +47,7 @@ class Racing:
         self,
         knob: str,
         reference: Running,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[TuningCandidate],
         until: float,
         as_run: Callable[[Experiment], Experiment],
         halves: bool = True,
@@ -90,11 +90,11 @@ class Racing:
     def _start(
         self,
         reference: Running,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[TuningCandidate],
         until: float,
         as_run: Callable[[Experiment], Experiment],
         halves: bool,
-    ) -> tuple[list[Runner], list[Candidate]]:
+    ) -> tuple[list[Runner], list[TuningCandidate]]:
         runners: list[Runner] = []
         for number, candidate in enumerate(candidates):
             alive = sum(runner.running is not None for runner in runners)

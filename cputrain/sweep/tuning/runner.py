@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cputrain.record.tuning import Outcome, Race, Raced
-from cputrain.sweep.tuning.candidates import Candidate, fields
+from cputrain.sweep.tuning.candidates import TuningCandidate, fields
 from cputrain.sweep.tuning.workers import Running
 
 
@@ -17,7 +17,7 @@ class Runner:
         running: its worker, while it lives.
     """
 
-    candidate: Candidate
+    candidate: TuningCandidate
     outcome: Outcome = "raced"
     reason: str | None = None
     running: Running | None = None
@@ -59,5 +59,5 @@ class Ran:
 
     race: Race
     fastest: Running
-    winner: Candidate | None
-    waiting: list[Candidate]
+    winner: TuningCandidate | None
+    waiting: list[TuningCandidate]

@@ -13,9 +13,9 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.tuning import Race, Raced
 from cputrain.sweep.tuning import candidates, reduced
-from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
-from cputrain.sweep.tuning.knobs import Knob
+from cputrain.sweep.tuning.knobs import TuningKnob
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.workers import Running, Workers, reference
 
@@ -65,7 +65,7 @@ class Search:
         self.versions: dict[str, str] = {}
         self._tried: set[str] = {default.identity}
 
-    def run(self, knobs: Sequence[Knob], until: float) -> None:
+    def run(self, knobs: Sequence[TuningKnob], until: float) -> None:
         """A race for each knob, those first that are likely to give most; ends its workers.
 
         Raises:
@@ -80,10 +80,10 @@ class Search:
         self._pair(until)
         self._close()
 
-    def _in_order(self, knobs: Sequence[Knob]) -> list[Knob]:
+    def _in_order(self, knobs: Sequence[TuningKnob]) -> list[TuningKnob]:
         """By what the records say of the best value of each, else by what is usual."""
 
-        def expected(knob: Knob) -> float:
+        def expected(knob: TuningKnob) -> float:
             can, _ = candidates.of(knob, self.incumbent.best, self._kept, self._known)
             known = [c.known.value for c in can if c.known is not None]
             return min(known) if known and len(known) == len(can) else min([knob.expected, *known])
@@ -93,7 +93,7 @@ class Search:
         is_long = not reduced.same(reduced.reduced(best), reduced.composed(best))
         return sorted(knobs, key=lambda knob: (is_long and knob.is_whole, expected(knob)))
 
-    def _knob(self, knob: Knob, ends: float, until: float) -> None:
+    def _knob(self, knob: TuningKnob, ends: float, until: float) -> None:
         can, cannot = candidates.of(knob, self.incumbent.best, self._kept, self._known)
         can = [c for c in can if c.experiment.identity not in self._tried]
         as_run = reduced.composed if knob.is_whole else reduced.reduced
@@ -129,7 +129,7 @@ class Search:
     def _race(
         self,
         name: str,
-        can: Sequence[Candidate],
+        can: Sequence[TuningCandidate],
         until: float,
         as_run: AsRun,
         cannot: Sequence[Raced] = (),
@@ -164,7 +164,9 @@ class Search:
         for knob, raced in near[:1]:
             if _value(raced) < math.log(WORTH_A_TEST):
                 experiment = specs.settle(self.incumbent.best.but(**raced.changes))
-                return self.incumbent.plus(knob, Candidate(raced.label, raced.changes, experiment))
+                return self.incumbent.plus(
+                    knob, TuningCandidate(raced.label, raced.changes, experiment)
+                )
         return self.incumbent
 
     def _near(self) -> dict[str, Raced]:
@@ -191,7 +193,7 @@ class Search:
             self.not_tried.append(PAIR)
             return
         label = " and ".join(raced.label for raced in two)
-        self._race(PAIR, [Candidate(label, changes, experiment)], until, reduced.reduced)
+        self._race(PAIR, [TuningCandidate(label, changes, experiment)], until, reduced.reduced)
 
 
 def _value(raced: Raced | None) -> float:

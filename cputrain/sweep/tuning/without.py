@@ -10,7 +10,7 @@ from cputrain.analysis.tuning import halving
 from cputrain.experiment import ExperimentError
 from cputrain.record.tuning import Race, Raced
 from cputrain.sweep.tuning import candidates, reduced
-from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.workers import Workers, reference
@@ -39,9 +39,9 @@ def race(
     return structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot])
 
 
-def _each(winner: Incumbent) -> tuple[list[Candidate], list[Raced]]:
+def _each(winner: Incumbent) -> tuple[list[TuningCandidate], list[Raced]]:
     """The winner without one change each, and the changes of which that cannot be told."""
-    can: list[Candidate] = []
+    can: list[TuningCandidate] = []
     cannot: list[Raced] = []
     for change in winner.adopted:
         label, changes = change.label, change.candidate.changes
@@ -53,7 +53,7 @@ def _each(winner: Incumbent) -> tuple[list[Candidate], list[Raced]]:
         if reduced.same(reduced.reduced(rest), reduced.reduced(winner.best)):
             cannot.append(candidates.refused(label, changes, OF_WHOLE))
         else:
-            can.append(Candidate(label, changes, rest))
+            can.append(TuningCandidate(label, changes, rest))
     return can, cannot
 
 
@@ -77,6 +77,6 @@ def needed(winner: Incumbent, race: Race, races: Sequence[Race]) -> tuple[Incumb
         return winner, []
 
 
-def _evidence(race: Race, raced: Raced) -> halving.Evidence:
+def _evidence(race: Race, raced: Raced) -> halving.RaceEvidence:
     noise = halving.noise([each.log_ratios for each in race.candidates])
-    return halving.Evidence(raced.log_ratios, noise)
+    return halving.RaceEvidence(raced.log_ratios, noise)

@@ -1,6 +1,6 @@
 """Effects of pairs as they might have been measured."""
 
-from cputrain.analysis.claims.evidence import Evidence, PairResult
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult
 from cputrain.analysis.claims.made import BASE, pair
 from cputrain.analysis.paired.effect import Effect
 
@@ -18,4 +18,4 @@ def evidence(value=None, second=None, **others):
     """What is known of `PAIR` and `SECOND`."""
     known = {PAIR: value, SECOND: second}
     effects = {p.name: PairResult(effect(v, **others)) for p, v in known.items() if v is not None}
-    return Evidence(effects)
+    return ClaimEvidence(effects)

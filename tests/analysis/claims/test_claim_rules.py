@@ -4,8 +4,8 @@ import pytest
 from made_evidence import PAIR, SECOND, effect, evidence
 
 from cputrain.analysis.claims.combined import AllOf, AnyOf, WhichOf
-from cputrain.analysis.claims.evidence import Evidence, PairResult
-from cputrain.analysis.claims.quantities import Against, Part, Speedup, Time, fastest
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult
+from cputrain.analysis.claims.quantities import Against, Speedup, StepPart, Time, fastest
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD, Within, near
 from cputrain.analysis.paired.effect import Effect
 
@@ -37,18 +37,18 @@ def test_a_stated_factor_is_met_within_another(time, word):
     [(0.5, 1.1, (0.514, 0.623)), (0.9, 1.3, (0.0, 0.352)), (1.5, 1.1, (0.0, 0.0))],
 )
 def test_a_share_of_a_step_is_none_below_nothing(time, width, ends):
-    share = Part(PAIR, "share", 1 / 8).of(evidence(time, width=width))
+    share = StepPart(PAIR, "share", 1 / 8).of(evidence(time, width=width))
     assert (share.low, share.high) == pytest.approx(ends, abs=0.001)
     assert 0 <= share.low <= share.value <= share.high
 
 
 def test_what_has_no_interval_or_was_not_measured_tells_nothing_and_says_why():
     bare = Effect(0.5, None, None, None, None, 1, 12)
-    untold = FASTER.decide(Evidence({PAIR.name: PairResult(bare)}))
+    untold = FASTER.decide(ClaimEvidence({PAIR.name: PairResult(bare)}))
     assert (untold.word, untold.reason) == (UNTOLD, "no interval")
-    lost = FASTER.decide(Evidence({PAIR.name: PairResult(None, "skipped: no bf16")}))
+    lost = FASTER.decide(ClaimEvidence({PAIR.name: PairResult(None, "skipped: no bf16")}))
     assert lost.word == UNTOLD and lost.reason == f"{PAIR.name}: skipped: no bf16"
-    assert FASTER.decide(Evidence()).pairs == (PAIR.name,)
+    assert FASTER.decide(ClaimEvidence()).pairs == (PAIR.name,)
 
 
 def test_more_passes_are_forecast_by_the_end_that_the_interval_holds():

@@ -6,8 +6,8 @@ import pytest
 from made_evidence import effect
 
 from cputrain.analysis.claims import table
-from cputrain.analysis.claims.evidence import Evidence, PairResult
-from cputrain.analysis.claims.quantities import Against, Part, Speedup, Time
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult
+from cputrain.analysis.claims.quantities import Against, Speedup, StepPart, Time
 from cputrain.analysis.claims.rules import HOLDS, NOT, UNTOLD
 from cputrain.engines import specs
 from cputrain.errors import UsageError
@@ -16,7 +16,7 @@ from cputrain.run.names import AGAIN_BESIDE
 pytestmark = pytest.mark.tools
 
 EVERY = table.chosen([])
-BY_EFFECTS = (Time, Speedup, Against, Part)
+BY_EFFECTS = (Time, Speedup, Against, StepPart)
 VALUES = (0.05, 0.1, 0.2, 0.25, 0.33, 0.5, 0.66, 0.83, 0.9, 1.0, 1.1, 1.5, 2.0, 4.0, 12.0)
 
 
@@ -38,7 +38,7 @@ def test_the_claims_of_the_earlier_harness_say_what_explains_them_and_show_it():
 
 @pytest.mark.parametrize("claim", EVERY, ids=lambda claim: claim.id)
 def test_before_anything_is_measured_no_claim_is_told(claim):
-    decision = claim.rule.decide(Evidence())
+    decision = claim.rule.decide(ClaimEvidence())
     assert decision.word == UNTOLD and "not measured yet" in decision.reason
 
 
@@ -54,7 +54,7 @@ def test_effects_can_make_a_claim_hold_and_not_hold(claim):
         for others in VALUES:
             values = [first, *(others for _ in names[1:])]
             effects = {n: PairResult(effect(v, 1.01)) for n, v in zip(names, values, strict=True)}
-            told.add(claim.rule.decide(Evidence(effects)).word)
+            told.add(claim.rule.decide(ClaimEvidence(effects)).word)
     assert {HOLDS, NOT} <= told
 
 

@@ -6,7 +6,7 @@ import pytest
 from settled import settled
 from simulated_workers import Simulated
 
-from cputrain.sweep.tuning.candidates import Candidate
+from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.race import MOST, Racing
 
 pytestmark = pytest.mark.tools
@@ -18,7 +18,7 @@ SIMULATIONS = 100
 
 def candidate(allocator):
     changes = {"allocator": allocator}
-    return Candidate(f"allocator={allocator}", changes, BEST.but(**changes))
+    return TuningCandidate(f"allocator={allocator}", changes, BEST.but(**changes))
 
 
 def run(ratios, seed=0, step_s=0.2, until=1e9, free=1 << 50, **machine):
@@ -90,7 +90,7 @@ def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
     ran = racing.race(
         "micro-batch",
         workers.start(best, 1e9),
-        [Candidate("batch_size=4, grad_accum=2", changes, best.but(**changes))],
+        [TuningCandidate("batch_size=4, grad_accum=2", changes, best.but(**changes))],
         1e9,
         lambda e: e,
     )
