@@ -62,7 +62,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Trial sweeps first: they wait for one another, so the other tests run beside them."""
+    """Trial sweeps first: they take longest, and short tests are shared out better at the end."""
     items.sort(key=lambda item: "trial" not in item.fixturenames)
 
 

@@ -1,16 +1,19 @@
 """What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
 
-The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. And
-a run that takes less than the suites ask for does not replace what was measured in full. Commits
-other than HEAD run their own code (`other_commits`). And published pages show suites in the
-project's words, by a publisher that asv finds once it is known.
+The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. A run
+that takes less than the suites ask for does not replace what was measured in full. asv's files are
+whole at any moment. Commits other than HEAD run their own code (`other_commits`). And published
+pages show suites in the project's words, by a publisher that asv finds once it is known.
 Standard library and asv only: it runs wherever asv is installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import os
 import sys
+from pathlib import Path
 
 from cputrain.machine import registry
 from cputrain.machine.reading import MachineError
@@ -34,6 +37,7 @@ def setup() -> None:
     from asv.commands import make_argparser
     from asv.util import UserError
 
+    write_whole_files()
     if Session.from_env().driven:  # bench.py has seen to it
         return
     parser, _ = make_argparser()
@@ -55,6 +59,28 @@ def setup() -> None:
             raise UserError(str(error)) from error
         if registered.note is not None:
             print(registered.note, file=sys.stderr)
+
+
+def write_whole_files() -> None:
+    """Have asv give a JSON file its name once it is written.
+
+    asv writes a file of its environment anew at each start, and builds the environment again where
+    it finds half of one: of an asv that was killed, or that starts at the same moment.
+    """
+    from asv import util
+
+    write = util.write_json
+
+    @functools.wraps(write)
+    def write_whole(path: str, *args: object, **options: object) -> None:
+        part = Path(f"{path}.{os.getpid()}.part")
+        try:
+            write(str(part), *args, **options)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    util.write_json = write_whole
 
 
 def would_replace(args: argparse.Namespace) -> str | None:

@@ -1,6 +1,5 @@
 """Trial sweeps: the real program, asv and workers, with results and a home of their own."""
 
-import fcntl
 import json
 import os
 import subprocess
@@ -136,10 +135,4 @@ class Trial:
 
 @pytest.fixture
 def trial(tmp_path):
-    """One at a time: asv rewrites a file of its environment at each start, and takes one that
-    it finds half written for a broken environment."""
-    state = paths.PROJECT / ".asv"
-    state.mkdir(exist_ok=True)
-    with (state / "trial.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield Trial(tmp_path)
+    return Trial(tmp_path)

@@ -1,4 +1,4 @@
-"""asv called by hand: the machine's name, and that less does not replace what is full."""
+"""asv called by hand: the machine's name, whole files, less that does not replace what is full."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from asv import util
 from asv.commands import make_argparser
 
 from cputrain import environ, paths
@@ -83,3 +84,14 @@ def test_commands_that_measure_nothing_and_bench_py_itself_are_left_alone(asv):
     assert not file.exists()
     _, said, _ = asv("continuous", "--quick", "HEAD", **{environ.SESSION: "s"})
     assert "would replace" not in said and not file.exists()
+
+
+def test_a_file_that_asv_cannot_write_to_its_end_stays_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(util, "write_json", util.write_json)
+    plugin.write_whole_files()
+    path = tmp_path / "asv-env-info.json"
+    util.write_json(str(path), {"python": "3.11"})
+    with pytest.raises(TypeError):
+        util.write_json(str(path), {"python": "3.12", "requirements": object()})
+    assert json.loads(path.read_text()) == {"python": "3.11"}
+    assert list(tmp_path.iterdir()) == [path]
