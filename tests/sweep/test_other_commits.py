@@ -1,5 +1,6 @@
 """asv on other commits than HEAD: whose code is installed, and where their records go."""
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -43,6 +44,25 @@ def test_head_is_the_working_tree_and_another_commit_is_what_asv_checked_out(pro
     assert installed_code.folder(str(project), "/build", head) == str(project)
     assert installed_code.folder(str(project), "/build", earlier) == "/build"
     assert installed_code.folder("/nowhere", "/build", earlier) == "/nowhere"
+
+
+def test_packages_are_compiled_once_and_again_where_pip_has_installed_one(tmp_path):
+    packages, stamp = tmp_path / "packages", tmp_path / "stamp"
+    (packages / "tests").mkdir(parents=True)
+    for name in ("code.py", "tests/test_code.py"):
+        (packages / name).write_text("x = 1")
+    (packages / "newer.py").write_text("match this: that")
+    installed_code.compile_packages(packages, stamp)
+    (made,) = packages.rglob("*.pyc")
+    assert made.name.startswith("code.")
+    stamp.touch()
+    made.unlink()
+    installed_code.compile_packages(packages, stamp)
+    assert not made.exists()
+    later = stamp.stat().st_mtime_ns + 1
+    os.utime(packages, ns=(later, later))
+    installed_code.compile_packages(packages, stamp)
+    assert made.exists()
 
 
 def test_processes_of_another_commit_have_a_folder_of_their_own_with_the_same_text(

@@ -65,7 +65,7 @@ class Release(asvenv.Asv):
             "html_dir": str(folder() / "html"),
         }
         settings["matrix"] |= {"env": {environ.RELEASE: [self.name]}}
-        install = [f"python -m pip install -r {shlex.quote(str(file))}"]
+        install = [f"python -m pip install --no-compile -r {shlex.quote(str(file))}"]
         install += [
             command.replace("{conf_dir}", str(paths.PROJECT))
             for command in settings["install_command"]
