@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,11 +124,22 @@ def _again(first: dict[TestPart, list[str]], words: Sequence[str]) -> dict[TestP
     return statuses
 
 
-def _pip(python: Path | str, words: list[str]) -> None:
+@contextlib.contextmanager
+def _installing(python: Path | str, words: Sequence[str]) -> Iterator[None]:
+    """Have pip install beside what the block does; nothing where there are no words."""
+    if not words:
+        yield
+        return
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run([*command, *words], capture_output=True, text=True)
-    if done.returncode:
-        last = done.stderr.strip().split("\n")[-1]
+    with subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True) as pip:
+        try:
+            yield
+        except BaseException:
+            pip.terminate()
+            raise
+        _, errors = pip.communicate()
+    if pip.returncode:
+        last = errors.strip().split("\n")[-1]
         raise RunError(f"cannot install what the tests need; is the network there? pip: {last}")
 
 
@@ -135,19 +147,22 @@ def main(args: argparse.Namespace) -> int:
     """Build what is missing, run the parts; 1 where a test failed."""
     from cputrain.machine import registry
 
-    if any(importlib.util.find_spec(name) is None for name in PLUGINS):
+    missing = any(importlib.util.find_spec(name) is None for name in PLUGINS)
+    if missing:
         print("installing what the tests need into venv/", flush=True)
-        _pip(sys.executable, ["--editable", f"{PROJECT}[tools,test]"])
     machine = registry.register().name
     asv, ipex = (asvenv.Asv("full", machine, stack) for stack in stacks.ALL)
-    if not asv.is_built(recording.commit()[0] or ""):
-        print("asv builds its environment from requirements.txt", flush=True)
-        asv.build(offline=False)
+    # bench.py has installed cputrain there, so pip takes that one's `test` and leaves it alone.
+    with _installing(sys.executable, ["cputrain[test]"] if missing else []):
+        if not asv.is_built(recording.commit()[0] or ""):
+            print("asv builds its environment from requirements.txt", flush=True)
+            asv.build(offline=False)
     # pytest stays beside the measured stack and not in it.
     beside = paths.STATE / "pytest"
     stamp = beside / "asked"
     if not stamp.exists() or stamp.read_text() != " ".join(PYTEST):
-        _pip(asv.python(), ["--upgrade", "--target", str(beside), *PYTEST])
+        with _installing(asv.python(), ["--upgrade", "--target", str(beside), *PYTEST]):
+            pass
         stamp.write_text(" ".join(PYTEST))
     parts = [
         TestPart("on the measured stack", "stack", asv.python(), str(beside)),
