@@ -110,17 +110,6 @@ def test_a_compiler_that_fails_is_a_failed_cell_and_no_eager_number(own_root, mo
     assert caught.value.status == "failed" and "inductor" in caught.value.reason
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_a_compiled_worker_without_a_session_starts_cold_and_leaves_nothing(
-    own_root, here, monkeypatch
-):
-    monkeypatch.setattr(fresh, "COMPILED", own_root / "compiled")
-    compiled = SMALL.but(compile="inductor", n_layer=1, samples=1, objective="forward")
-    record, _ = run(compiled)
-    assert record["evidence"]["cache_hits"] == 0 and record["found_code"] is False
-    assert list((own_root / "compiled").iterdir()) == []
-
-
 def test_a_model_over_the_cap_is_not_kept_and_the_record_says_so(leased, monkeypatch):
     monkeypatch.setenv("CPUTRAIN_MODEL_CAP", "1000")
     record, cell = run(SMALL)

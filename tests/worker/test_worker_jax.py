@@ -69,6 +69,14 @@ def test_a_warm_first_step_finds_what_a_cold_one_left_in_jax_s_cache(own_root, h
         run(SMALL.but(steps=1, jit_state="cold"))
 
 
+def test_without_a_session_a_cold_start_finds_no_code_and_leaves_none(own_root, here, monkeypatch):
+    monkeypatch.setattr(fresh, "COMPILED", own_root / "compiled")
+    record = run(SMALL.but(steps=1, jit_state="cold"))
+    program = record["evidence"]["program"]
+    assert (program["hits"], program["misses"], record["found_code"]) == (0, 1, False)
+    assert list((own_root / "compiled").iterdir()) == []
+
+
 def test_a_session_s_steady_workers_leave_a_cold_start_cold(own_root, here, monkeypatch):
     """They do not use JAX's cache, so what they left in the session is no code."""
     monkeypatch.setattr(compiled, "COMPILED", own_root / "compiled")
