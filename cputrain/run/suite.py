@@ -23,7 +23,10 @@ from cputrain.run.cell import CellRun
 from cputrain.run.session import Session
 from cputrain.run.variable import Values, Variable, lists
 
-if sys.argv[1:2] == ["run_server"]:  # asv's, from which the process of each cell is forked
+FORKED = sys.argv[1:2] == ["run_server"]
+"""Whether this is asv's server, or the process of a cell, which is forked from it."""
+
+if FORKED:
     die_with_parent()
     asv_server.wait_for_children()
 
@@ -105,7 +108,7 @@ class Suite(Variable):
         """
         if hasattr(self, "_cell"):
             return
-        if Session.from_env().driven:
+        if FORKED:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells_like(*values)[0]
         baseline = self.baseline(*values)
