@@ -47,7 +47,7 @@ def test_head_is_the_working_tree_and_another_commit_is_what_asv_checked_out(pro
 
 
 def test_packages_are_compiled_once_and_again_where_pip_has_installed_one(tmp_path):
-    packages, stamp = tmp_path / "packages", tmp_path / "stamp"
+    packages, stamp = tmp_path / "tests" / "packages", tmp_path / "stamp"
     (packages / "tests").mkdir(parents=True)
     for name in ("code.py", "tests/test_code.py"):
         (packages / name).write_text("x = 1")
