@@ -50,5 +50,5 @@ def candidates(
         if cell.same_as is not None or is_left_out or is_elsewhere:
             continue
         takes_s = given.get(key, cell.workers[-1].wall_s or 0.0)
-        chosen.append(Candidate(key, known.effect, known.noise, takes_s))
+        chosen.append(Candidate(key, known.effect, known.noise, takes_s, cell.suite))
     return chosen

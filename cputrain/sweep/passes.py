@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -34,9 +35,9 @@ class Further:
 
 
 def further(
-    session: Session, suites: Sequence[Planned], estimate: Durations, left_s: float
+    session: Session, suites: Sequence[Planned], estimate: Durations, until: float
 ) -> Further:
-    """The next pass: the cells that are open, as far as they fit into the time.
+    """The next pass: the cells that are open, as far as they and their suites fit into the time.
 
     A cell that shares another's measurement goes with it: that costs no time, and asv has its
     number too.
@@ -45,7 +46,7 @@ def further(
         session: whose records tell what is known.
         suites: of the sweep, with all its cells.
         estimate: of seconds, for cells that gave no number so far.
-        left_s: that the pass may take.
+        until: when the pass ends at the latest, by `time.monotonic`; reading records is before it.
     """
     cells, _ = rows.read(paths.ROOT, session.machine, (session.mode,))
     analysis = effects.analyse(cells, {})
@@ -66,12 +67,13 @@ def further(
             )
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
+    left_s = until - time.monotonic()
     taken = set()
     for key in open_cells.without_effect(analysis, session.id):  # nothing is known of them
-        if key in seconds and seconds[key] <= left_s:
+        if key in seconds and seconds[key] + SUITE_S <= left_s:
             taken.add(key)
-            left_s -= seconds[key]
-    taken.update(planning.next_pass(candidates, left_s))
+            left_s -= seconds[key] + SUITE_S
+    taken.update(planning.next_pass(candidates, left_s, suite_s=SUITE_S))
     names = {f"{suite}/{value}" for suite, value in taken}
     sharing = {(cell.suite, cell.value) for cell in cells if cell.same_as in names}
     again: list[Planned] = []

@@ -126,10 +126,15 @@ class Sweep:
             if self.left_out or len(known) < len(self.suites):  # the next run takes them up
                 return
             self.checkpoint = self.checkpoint.next_pass()
+        self.take_open(known)
+
+    def take_open(self, known: list[plan.Planned]) -> None:
+        """Further passes over the cells that are open, until nothing is or there is no time."""
         while self.choice.passes is None or self.checkpoint.number <= self.choice.passes:
-            left_s = self.until - time.monotonic()
-            further = passes.further(self.session, known, self.estimate, left_s)
-            if left_s < LEAST_S or not further.suites:
+            if self.until - time.monotonic() < LEAST_S:
+                return
+            further = passes.further(self.session, known, self.estimate, self.until)
+            if not further.suites:
                 return
             self.pairs = further.pairs
             self.progress.again(self.checkpoint.number, further.suites, further.suites_s)
@@ -137,17 +142,23 @@ class Sweep:
             self.checkpoint = self.checkpoint.next_pass()
 
     def _take(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
-        """The asv calls of a pass, as far as there is time."""
+        """The asv calls of a pass, as far as there is time.
+
+        A further pass was made to fit: its first suite is begun in any case, so that no pass is
+        said that measures nothing.
+        """
         todo = [planned for planned in suites if planned.key not in self.checkpoint.done]
+        first, begun = self.checkpoint.number == 1, False
         for call in calls.calls(todo, suites_s):
             left_s = self.until - time.monotonic()
             fits = []
             for planned in call.suites:
                 left_s -= suites_s[planned.key]
-                first = self.checkpoint.number == 1  # later a cell has a number already
-                if left_s > 0 or (first and not self.choice.leaves_out):
+                any_way = not self.choice.leaves_out if first else not begun
+                if left_s > 0 or any_way:
                     fits.append(planned)
-                elif first:
+                    begun = True
+                elif first:  # later a cell has a number already
                     self.left_out.append(planned)
             if fits:
                 self.run(calls.Call(tuple(fits)))

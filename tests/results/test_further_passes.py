@@ -1,17 +1,25 @@
 """Which cells a further pass takes, and the time that it is expected to take."""
 
+import io
+import math
+import time
 from dataclasses import replace
 
 import pytest
 from found_suites import ALL
 from made_project import SESSION, Project
+from rich.console import Console
 from settled import settled
 
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.run.session import Session
 from cputrain.sweep import passes
+from cputrain.sweep.checkpoint import SweepCheckpoint
 from cputrain.sweep.durations import SUITE_S, Durations
+from cputrain.sweep.progress import Progress
+from cputrain.sweep.selection import Choice
+from cputrain.sweep.suites import Sweep
 
 pytestmark = pytest.mark.tools
 
@@ -33,19 +41,69 @@ def measured(own_root):
     for suite, values in (("Baseline", ("A-torch", "B-torch")), ("SeqLen", ("128-torch",))):
         project.suite(suite, "value", values, baseline=None if suite == "SeqLen" else values[0])
         for value in values:
-            workers = project.cell(suite, value, 0.0425, settled(), workers=1)
+            workers = project.cell(suite, value, 0.0425, settled(), workers=1, wall_s=60.0)
     project.save()
     return workers
 
 
+class Clock:
+    """`time.monotonic`, that goes on by hand."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(time, "monotonic", clock)
+    return clock
+
+
 def test_seconds_are_those_of_as_many_pairs_as_the_pass_has(suites, measured):
-    further = passes.further(HERE, suites, Durations([]), left_s=3600.0)
+    further = passes.further(HERE, suites, Durations([]), math.inf)
     (key,) = (planned.key for planned in further.suites)
     (last,) = measured
     assert further.pairs["torch"] > len(last.pairs)
     seconds = pass_s(last, further.pairs["torch"])
     assert further.suites_s[key] == pytest.approx(SUITE_S + seconds)
-    assert not passes.further(HERE, suites, Durations([]), left_s=seconds - 0.1).suites
+
+
+def test_a_pass_fits_with_what_its_suites_take_beside_their_cells(suites, measured, clock):
+    (takes_s,) = passes.further(HERE, suites, Durations([]), math.inf).suites_s.values()
+    until = clock.now + takes_s + 0.01
+    assert passes.further(HERE, suites, Durations([]), until).suites
+    clock.now += 0.1  # less than SUITE_S
+    assert not passes.further(HERE, suites, Durations([]), until).suites
+
+
+def test_a_pass_that_is_said_measures_something_and_none_is_said_without_time(
+    suites, measured, own_root, clock, monkeypatch
+):
+    """The seconds between planning a pass and its first suite are of the pass, too."""
+    sweep = Sweep(Choice())
+    sweep.session, sweep.estimate, sweep.asvs = HERE, Durations([]), {}
+    sweep.progress = Progress(Console(record=True, file=io.StringIO()))
+    sweep.checkpoint = SweepCheckpoint(own_root / "sweep.json", {}, HERE.id, number=2)
+    (takes_s,) = passes.further(HERE, suites, Durations([]), math.inf).suites_s.values()
+    sweep.until = clock.now + takes_s + 0.01
+    ran = []
+
+    def run(call):
+        ran.append(call)
+        clock.now = sweep.until
+
+    def again(*words):
+        Progress.again(sweep.progress, *words)
+        clock.now += 0.1
+
+    monkeypatch.setattr(sweep, "run", run)
+    monkeypatch.setattr(sweep.progress, "again", again)
+    sweep.take_open(suites)
+    assert len(ran) == 1
+    assert sweep.progress.console.export_text().count("pass ") == 1
 
 
 def test_each_engine_has_the_pairs_that_its_own_noise_makes_worth_while(own_root, suites):
@@ -65,5 +123,5 @@ def test_each_engine_has_the_pairs_that_its_own_noise_makes_worth_while(own_root
         suites[0],
         cells=tuple(replace(c, experiment=settled(engine="native")) for c in suites[0].cells),
     )
-    pairs = passes.further(HERE, [*suites, native], Durations([]), left_s=3600.0).pairs
+    pairs = passes.further(HERE, [*suites, native], Durations([]), math.inf).pairs
     assert pairs["torch"] == planning.FEWEST_PAIRS < pairs["native"]

@@ -32,12 +32,14 @@ class Candidate(Generic[Key]):
         effect: what is known so far.
         noise: of its engine.
         seconds: that one more pass of it takes, all included.
+        suite: that it is measured in; None where nothing is paid for one.
     """
 
     key: Key
     effect: Effect
     noise: EngineNoise | None
     seconds: float
+    suite: str | None = None
 
 
 def target(effect: Effect, precision: float = PRECISION) -> float:
@@ -102,7 +104,10 @@ def pairs_per_pass(noise: EngineNoise, start_s: float, pair_s: float) -> int:
 
 
 def next_pass(
-    cells: Sequence[Candidate[Key]], budget_s: float, precision: float = PRECISION
+    cells: Sequence[Candidate[Key]],
+    budget_s: float,
+    precision: float = PRECISION,
+    suite_s: float = 0.0,
 ) -> list[Key]:
     """The cells of the next pass, those first that are closed by the fewest seconds.
 
@@ -114,6 +119,7 @@ def next_pass(
         cells: all that ran; closed ones are passed over.
         budget_s: seconds that the pass may take in all.
         precision: see `PRECISION`.
+        suite_s: seconds of the budget that each suite of the pass takes beside its cells.
     """
     costs = [(passes_to_close(cell.effect, cell.noise, precision), cell) for cell in cells]
     still_open = [
@@ -122,9 +128,12 @@ def next_pass(
         if passes != 0 and cell.noise is not None
     ]
     chosen: list[Key] = []
+    suites: set[str | None] = {None}
     left_s = budget_s
     for _, _, cell in sorted(still_open, key=lambda cost: cost[:2]):
-        if cell.seconds <= left_s:
+        takes_s = cell.seconds + (0.0 if cell.suite in suites else suite_s)
+        if takes_s <= left_s:
             chosen.append(cell.key)
-            left_s -= cell.seconds
+            suites.add(cell.suite)
+            left_s -= takes_s
     return chosen

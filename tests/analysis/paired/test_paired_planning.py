@@ -102,6 +102,16 @@ def test_the_budget_is_kept_and_what_does_not_fit_leaves_its_place():
     assert planning.next_pass(cells, 3.0) == []
 
 
+def test_a_suite_s_own_seconds_are_of_the_budget_and_paid_once():
+    cells = [
+        dataclasses.replace(candidate(name, 0.03, seconds=4.0), suite=suite)
+        for name, suite in (("a", "X"), ("b", "X"), ("c", "Y"))
+    ]
+    assert planning.next_pass(cells, 14.0, suite_s=1.5) == ["a", "b"]
+    assert planning.next_pass(cells, 15.0, suite_s=1.5) == ["a", "b", "c"]
+    assert planning.next_pass(cells, 5.0, suite_s=1.5) == []
+
+
 @pytest.mark.parametrize(
     ("block", "worker", "start_s", "pairs"),
     [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 8), (0.05, 0.01, 3.0, 15), (0.01, 0.0005, 1.0, 24)],
