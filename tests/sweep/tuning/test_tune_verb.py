@@ -10,7 +10,11 @@ from cputrain.record.tuning import TuningRecord
 pytestmark = pytest.mark.tools
 
 TINY = ("--n-layer", "1", "--n-embd", "32", "--n-head", "2", "--seq-len", "32")
-FEW = ("--keep", "engine,compile,matmul_backend,allocator,huge_pages,pinning,omp_runtime,threads")
+FEW = (
+    "--keep",
+    "engine,compile,matmul_backend,allocator,huge_pages,pinning,omp_runtime,threads,wait_policy,"
+    "loader_workers,loss_chunk",
+)
 """Leaves what torch can change without a compiler or a library of others."""
 
 
@@ -20,17 +24,16 @@ def read(trial):
 
 
 def test_a_tuning_races_tests_and_says_what_it_recommends(trial):
-    process = trial.start("tune", "--offline", *TINY, *FEW, "--budget", "2", "--order", "3")
+    process = trial.start("tune", "--offline", *TINY, *FEW, "--budget", "1", "--order", "3")
     out, _ = process.communicate(timeout=280)
     assert process.returncode == 0, out
     record = read(trial)
-    assert (record.status, record.seed, record.budget_s) == ("ok", 3, 120.0)
-    assert record.took_s < 150
+    assert (record.status, record.seed, record.budget_s) == ("ok", 3, 60.0)
+    assert record.took_s < 120
     raced = [raced for race in record.races for raced in race.candidates if raced.log_ratios]
     assert raced
     assert {race.knob for race in record.races} <= {
-        *("attention", "optimizer kernel", "micro-batch", "wait policy", "loader", "loss chunk"),
-        *("pinning", "the pair of the two best left"),
+        *("attention", "optimizer kernel", "micro-batch", "the pair of the two best left"),
     }
     proven = [each for each in record.passes if each.status == "ok"]
     assert bool(proven) == (record.tuned is not None)
