@@ -22,7 +22,8 @@ Thousands are too many to measure. They are screened:
    an engine, for all engines. Its expected time is the product of the single effects. Of those
    within 1.25x of the least, `--most` are measured beside tune's choice, in whole micro-batches:
    half are those expected to be fastest, the others drawn by `--order`, so that values that only
-   help, or harm, together are met too. What has the settings of tune's choice is left out.
+   help, or harm, together are met too. Beside these: tune's choice with the value of one knob
+   changed or put back, of all values that are not expected to take 1.25x as long.
 3. The eight fastest of these, by their medians, are measured once more, by fresh workers. The three
    fastest of them, by all their pairs, are put to the test against tune's choice by the
    code of tune's own test (`cputrain/sweep/tuning/fresh.py`): passes of fresh workers of both, in

@@ -12,7 +12,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks
 from cputrain.sweep.tuning.candidates import FAR
-from tests.live.grid_shares import Share, SingleChange
+from tests.live.grid_shares import Share, SingleChange, differing
 
 BEST = 2
 """Values of a knob that are combined."""
@@ -78,19 +78,47 @@ Parts = tuple[float, KnownShare, tuple[SingleChange, ...]]
 """What a combination is expected to take, and what it is made of."""
 
 
-def draw(known: Sequence[KnownShare], most: int, seed: int, choice: Experiment) -> Drawn:
+def neighbours(known: Sequence[KnownShare], choice: Experiment) -> list[Combination]:
+    """Tune's choice with the value of one knob changed, or put back; the first expected fastest.
+
+    What is expected to take more than `FAR` times as long is left out.
+    """
+    cells: list[Combination] = []
+    taken = {choice.identity}
+    for each in known:
+        chosen = differing(choice, each.share.plain)
+        if "engine" in chosen:
+            continue
+        for values in each.share.by_knob().values():
+            own = next((v for v in values if v.fields.items() <= chosen.items()), None)
+            back = {} if own is None else {n: v for n, v in chosen.items() if n not in own.fields}
+            now = 0.0 if own is None else each.effects.get(own.label, 0.0)
+            if own is not None:
+                label = f"tune's choice without {own.label}"
+                _add(label, each.share.plain.but(**back), -now, cells, taken)
+            for value in values:
+                if each.effects.get(value.label, math.inf) - now > math.log(FAR):
+                    continue
+                base = chosen if own is None else back
+                label = f"tune's choice with {value.label}"
+                changed = each.share.plain.but(**{**base, **value.fields})
+                _add(label, changed, each.effects[value.label] - now, cells, taken)
+    return sorted(cells, key=lambda cell: cell.expected)
+
+
+def draw(known: Sequence[KnownShare], most: int, seed: int, out: Sequence[Experiment]) -> Drawn:
     """Half of the cells are those expected to be fastest, the others by chance from those near.
 
     Args:
         known: the shares that gave a number.
         most: cells at most.
         seed: of the chance.
-        choice: is left out, as it is the reference.
+        out: what is left out, as it is measured anyway.
     """
     every = sorted((parts for each in known for parts in _product(each)), key=lambda p: p[0])
     near = [parts for parts in every if parts[0] <= every[0][0] + math.log(FAR)]
     cells: list[Combination] = []
-    taken, left = {choice.identity}, []
+    taken, left = {each.identity for each in out}, []
     for parts in near:
         is_first = len(cells) < most - most // 2
         if not (is_first and _take(parts, cells, taken)):
@@ -115,8 +143,16 @@ def _take(parts: Parts, cells: list[Combination], taken: set[str]) -> bool:
     fields = {name: value for single in singles for name, value in single.fields.items()}
     if len(fields) != sum(len(single.fields) for single in singles):
         return False  # two of its knobs set the same field
+    label = ", ".join((known.share.label, *(single.label for single in singles)))
+    return _add(label, known.share.plain.but(**fields), expected, cells, taken)
+
+
+def _add(
+    label: str, changed: Experiment, expected: float, cells: list[Combination], taken: set[str]
+) -> bool:
+    """Add a cell, unless it cannot be here or runs what another does; whether it was."""
     try:
-        experiment = specs.settle(known.share.plain.but(**fields))
+        experiment = specs.settle(changed)
         if placement.why_not(experiment, stacks.MAIN) is not None:
             return False
     except ExperimentError:
@@ -124,6 +160,5 @@ def _take(parts: Parts, cells: list[Combination], taken: set[str]) -> bool:
     if experiment.identity in taken:
         return False
     taken.add(experiment.identity)
-    label = ", ".join((known.share.label, *(single.label for single in singles)))
     cells.append(Combination(label, experiment, expected))
     return True

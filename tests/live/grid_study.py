@@ -87,13 +87,16 @@ class GridStudy(Tune):
         self._began = self.now()
         screen = Screen(workers, self._wanted, self.tuning.seed)
         measured = self._known(screen)
-        drawn = grid_draw.draw(measured, self._most, self.tuning.seed, self.choice)
+        near = grid_draw.neighbours(measured, self.choice)
+        out = [self.choice, *(cell.experiment for cell in near)]
+        drawn = grid_draw.draw(measured, self._most, self.tuning.seed, out)
         self.progress.say(
             f"two best values of each knob: {words.whole(drawn.product)} combinations, "
             f"{words.whole(drawn.near)} expected within {FAR:g}x of the best; "
-            f"measured over tune's choice: {len(drawn.cells)}"
+            f"measured over tune's choice: {len(drawn.cells)}, and {len(near)} that have one value "
+            "changed of it"
         )
-        self.cells = drawn.cells
+        self.cells = [*near, *drawn.cells]
         self._measure(screen, self.cells)
         again = self._best(self.cells, AGAIN)
         self.progress.say(f"the {len(again)} fastest once more: all pairs of each together")
