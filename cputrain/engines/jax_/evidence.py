@@ -136,14 +136,20 @@ def _results(module: Module) -> tuple[int, list[str]]:
 
 
 def _target() -> list[str]:
-    """From an executable as XLA writes it to disk, where it stands to be held against a CPU.
+    """From a small program, where it stands to be held against a CPU; all of a process have it.
 
-    All of a process have the same. The step's own cannot be written: its temporary numbers lie
-    in several blocks (`options`). Empty where JAX does not write it: 0.8.0 is such a release, and
-    cells whose instructions are capped fail there.
+    The step's own cannot be written: its temporary numbers lie in several blocks (`options`).
     """
     small = jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((), "float32")).compile()
-    executable = small.runtime_executable()
+    return target(small.runtime_executable())
+
+
+def target(executable: Any) -> list[str]:
+    """Vector instructions from an executable as XLA writes it to disk.
+
+    Empty where JAX does not write it (0.8.0 is such a release): nothing proves a cap there, so
+    cells whose instructions are capped fail.
+    """
     if not hasattr(executable, "serialize"):
         return []
     features = FEATURES.search(executable.serialize())

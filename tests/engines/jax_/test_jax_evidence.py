@@ -104,6 +104,10 @@ def test_what_is_taken_away_takes_with_it_what_implies_it(features, left):
     assert evidence.vectors(features) == left
 
 
+def test_a_release_that_does_not_write_its_target_has_none():
+    assert evidence.target(object()) == []
+
+
 def test_readings_count_xla_s_pool():
     said = evidence.readings()
     threads = os.environ.get("NPROC")
