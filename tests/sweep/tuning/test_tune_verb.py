@@ -24,12 +24,12 @@ def read(trial):
 
 
 def test_a_tuning_races_tests_and_says_what_it_recommends(trial):
-    process = trial.start("tune", "--offline", *TINY, *FEW, "--budget", "1", "--order", "3")
+    process = trial.start("tune", "--offline", *TINY, *FEW, "--budget", "2", "--order", "3")
     out, _ = process.communicate(timeout=280)
     assert process.returncode == 0, out
     record = read(trial)
-    assert (record.status, record.seed, record.budget_s) == ("ok", 3, 60.0)
-    assert record.took_s < 120
+    assert (record.status, record.seed, record.budget_s) == ("ok", 3, 120.0)
+    assert record.took_s < 240
     raced = [raced for race in record.races for raced in race.candidates if raced.log_ratios]
     assert raced
     assert {race.knob for race in record.races} <= {
