@@ -32,11 +32,14 @@ hypothesis.settings.load_profile("any machine")
 def pytest_addoption(parser):
     parser.addoption("--environment", choices=ENVIRONMENTS, help="take only the files for this one")
     parser.addoption("--kills", type=int, default=1, help="kill each process so many times")
+    parser.addoption("--faults", type=int, default=2, help="fill a sweep's disk so many times")
 
 
 def pytest_generate_tests(metafunc):
     if "kill" in metafunc.fixturenames:
         metafunc.parametrize("kill", range(metafunc.config.getoption("--kills")))
+    if "fault" in metafunc.fixturenames:
+        metafunc.parametrize("fault", range(metafunc.config.getoption("--faults")))
 
 
 def environments(path: Path) -> set[str]:

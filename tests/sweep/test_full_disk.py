@@ -10,6 +10,7 @@ from faulty_files import Faulty
 
 pytestmark = pytest.mark.tools
 
+OPERATIONS = {errno.ENOSPC: 320, errno.EROFS: 380}  # of a sweep of two suites, at least
 FULL = ("No space left on device", "Read-only file system")
 
 
@@ -22,7 +23,7 @@ def contents(folder):
     }
 
 
-def test_an_export_says_so_and_harms_nothing_wherever_it_happens(trial, tmp_path_factory):
+def test_an_export_says_so_and_harms_nothing_wherever_it_happens(trial, tmp_path_factory, request):
     status, out = trial.run("--bench", "First")
     assert status == 0, out
     before = contents(trial.folder)
@@ -40,7 +41,8 @@ def test_an_export_says_so_and_harms_nothing_wherever_it_happens(trial, tmp_path
         out, status = export(0, error)
         assert status == 0, out
         total = faulty.counted()
-        for number in (1, total // 3, 2 * total // 3, total):
+        faults = request.config.getoption("--faults") + 1
+        for number in sorted({1} | {total * part // faults for part in range(1, faults + 1)} - {0}):
             out, status = export(number, error)
             assert status in (1, 2) and "Traceback" not in out, (number, out)
             last = out.strip().splitlines()[-1]
@@ -57,18 +59,21 @@ def test_an_export_says_so_and_harms_nothing_wherever_it_happens(trial, tmp_path
     assert again.equals(table)
 
 
-@pytest.mark.parametrize("number", [40, 120])
-def test_a_sweep_stops_with_a_line_and_goes_on_when_there_is_room(trial, tmp_path_factory, number):
+def test_a_sweep_stops_with_a_line_and_goes_on_when_there_is_room(
+    trial, tmp_path_factory, fault, request
+):
+    error = (errno.ENOSPC, errno.EROFS)[fault % 2]
+    number = OPERATIONS[error] * (fault + 1) // (request.config.getoption("--faults") + 1)
     faulty = Faulty(tmp_path_factory.mktemp("faults") / "shim", trial.folder)
     usual = dict(trial.env)
-    trial.env = usual | faulty.failing(number, errno.ENOSPC)
+    trial.env = usual | faulty.failing(number, error)
     status, out = trial.run("--bench", "First|Second")
     assert faulty.counted() >= number
-    assert status in (1, 2) and "Traceback" not in out, out
-    assert FULL[0] in out
+    assert status in (1, 2) and "Traceback" not in out, (number, out)
+    assert FULL[fault % 2] in out, (number, out)
     trial.wait_for_the_end()
     trial.env = usual
     status, out = trial.run("--bench", "First|Second")
-    assert status == 0, out
+    assert status == 0, (number, out)
     rows = polars.read_parquet(trial.folder / "result" / "results.parquet")
-    assert rows["status"].to_list() == ["ok"] * 4 and rows["step_s"].null_count() == 0
+    assert rows["status"].to_list() == ["ok"] * 4 and rows["step_s"].null_count() == 0, number
