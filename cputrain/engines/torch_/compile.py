@@ -79,7 +79,7 @@ class Compilation:
         self._fusions: Any = None
         options = {} if runtime.fusion else dict(NO_FUSION)
         if self._inductor:
-            from cputrain.engines.torch_.fusions import Fusions  # torch 2.8 has no such pass
+            from cputrain.engines.torch_.fusions import Fusions  # imports inductor
 
             self._fusions = Fusions()
             # torch.compile takes no classes as options.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch._inductor.custom_graph_pass import CustomSchedulerPass
+from torch._inductor import custom_graph_pass
+
+# Releases before 2.13 have no class for it, and take anything that can be called.
+Base: Any = getattr(custom_graph_pass, "CustomSchedulerPass", object)
 
 
-class Fusions(CustomSchedulerPass):  # type: ignore[misc]
+class Fusions(Base):  # type: ignore[misc]
     """Counts what inductor's scheduler puts together; changes nothing.
 
     Attributes:
