@@ -8,6 +8,7 @@ from typing import Any
 
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.releases import mean
+from cputrain.analysis.releases.causes import Difference
 from cputrain.analysis.releases.compared import Compared, ComparedCell
 from cputrain.analysis.releases.mean import Mean
 from cputrain.atomic import write_made
@@ -149,8 +150,17 @@ def _part(place: int, record: ReleasesRecord, compared: Compared) -> dict[str, A
         "count": counted(means[mean.ALL].cells, "cell") if mean.ALL in means else "",
         "suites": [(name, _ratio(each), each.cells) for name, each in means.items() if name],
         "cells": [_cell(cell) for cell in own],
-        "differing": [cell for cell in own if cell.differences],
+        "differing": _differing(own),
     }
+
+
+def _differing(cells: Sequence[ComparedCell]) -> list[tuple[str, list[Difference]]]:
+    """What differs, once for all cells in which it is the same: their names, and the facts."""
+    names: dict[tuple[Difference, ...], list[str]] = {}
+    for cell in cells:
+        if cell.differences:
+            names.setdefault(tuple(cell.differences), []).append(cell.name)
+    return [(", ".join(each), list(facts)) for facts, each in names.items()]
 
 
 def _cell(cell: ComparedCell) -> dict[str, str]:

@@ -18,6 +18,7 @@ CHECKED = ("precision",)
 ALIKE = 0.05
 """Measured numbers that lie closer, as a share, do not differ."""
 LONGEST = 80
+ADDITION = re.compile(r"(?<=\S) \([^()]*\)$")
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,11 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """In one phrase."""
-        return f"{self.what}: {self.before} -> {self.after}"
+        """In one phrase; "(Git Hash ...)" is left out where the version before it differs."""
+        before, after = (ADDITION.sub("", each) for each in (self.before, self.after))
+        if before == after:
+            before, after = self.before, self.after
+        return f"{self.what}: {before} -> {after}"
 
 
 def differences(
