@@ -51,7 +51,7 @@ def forkable(experiment: Experiment, placement: Placement) -> bool:
 
 
 class Parents:
-    """The parents of one suite and pass, each started when it is first needed."""
+    """The parents of one asv call, each started when it is first needed, or expected to be."""
 
     def __init__(self) -> None:
         self._parents: dict[object, Parent] = {}
@@ -62,6 +62,22 @@ class Parents:
         if key not in self._parents or not self._parents[key].lives:
             self._parents[key] = Parent(engine, env, placement.cpus)
         return self._parents[key]
+
+    def expect(self, experiment: Experiment, placement: Placement) -> None:
+        """Start the parent of a later worker, and do not wait for it. Raises OSError."""
+        self._of(experiment, placement)
+
+    def settle(self) -> None:
+        """Wait until no parent imports any more: nothing runs beside a measurement.
+
+        One that could not be started is gone; whoever needs it starts another, and hears why.
+        """
+        for key, parent in list(self._parents.items()):
+            try:
+                parent.wait()
+            except ParentFailed:
+                parent.end()
+                del self._parents[key]
 
     def fork(
         self, experiment: Experiment, placement: Placement, answers: int
@@ -117,9 +133,13 @@ class Parent:
             )
         family.started(self._process.pid)
         self._socket.settimeout(START_S)
-        if (answer := self._answer()) != "ready":
-            self.end()
+        self._is_ready = False
+
+    def wait(self) -> None:
+        """Wait until it has imported its engine. Raises ParentFailed."""
+        if not self._is_ready and (answer := self._answer()) != "ready":
             raise ParentFailed(answer)
+        self._is_ready = True
 
     @property
     def lives(self) -> bool:
@@ -129,7 +149,8 @@ class Parent:
         return self._process.returncode is None
 
     def fork(self, answers: int) -> Forked:
-        """A worker of this parent. Raises ParentFailed."""
+        """A worker of this parent, once that is ready. Raises ParentFailed."""
+        self.wait()
         commands, stdin = os.pipe()
         stdout, printed = os.pipe()
         try:

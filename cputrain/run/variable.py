@@ -81,11 +81,9 @@ class Variable:
 
         However many steps that takes; None where no cell does.
         """
-        for cell in cls.cells_like(*values):
-            base, varied = cls().experiments(*cell)
-            if replace(varied, budget=base.budget) == base:
-                return cell
-        return None
+        own = cls()
+        like = cls.cells_like(*values)
+        return next((cell for cell in like if is_baseline(*own.experiments(*cell))), None)
 
     def experiment(self, *values: Any) -> Experiment:
         """What a cell runs, settled, with as many samples as asv asks for: those of `base`.
@@ -108,6 +106,11 @@ class Variable:
         except ExperimentError as error:
             value = ", ".join(map(repr, values))
             raise ExperimentError(f"{type(self).__name__}({value}): {error}") from None
+
+
+def is_baseline(base: Experiment, varied: Experiment) -> bool:
+    """Whether a cell runs its baseline, see `Variable.experiments`; the budget is no part of it."""
+    return replace(varied, budget=base.budget) == base
 
 
 def lists(values: Iterable[Any]) -> list[list[Any]]:

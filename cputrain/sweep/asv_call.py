@@ -36,7 +36,7 @@ def run(
         progress: that prints.
 
     Raises:
-        RunError: there is no conductor.
+        RunError: there is no conductor, or it cannot start what workers are forked from.
     """
     assert session.events is not None
     session.events.write_text("")
@@ -45,6 +45,7 @@ def run(
     except CellFailed as failure:
         raise RunError(failure.reason) from failure
     try:
+        _expect(conductor, call, session)
         env = session.to_env() | {environ.CONDUCTOR: str(conductor.path)}
         process = asv.start(call.name, list(words), env)
         with session.events.open() as events:
@@ -55,6 +56,15 @@ def run(
     finally:
         conductor.close()
     return int(process.returncode)
+
+
+def _expect(conductor: Listening, call: calls.Call, session: Session) -> None:
+    """Have what forks the workers import its engine while asv starts: three seconds saved."""
+    if (soon := call.forked_soon()) is not None:
+        try:
+            conductor.expect(session.run, soon)
+        except CellFailed as failure:
+            raise RunError(failure.reason) from failure
 
 
 def _follow(events: IO[str], progress: Progress) -> None:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from cputrain.experiment import Experiment
+from cputrain.run.forking import forkable
+from cputrain.run.placement import place
 from cputrain.sweep.plan import Planned, in_order
 
 CALL_S = 240.0
@@ -30,6 +33,12 @@ class Call:
         """What its log is called: the first suite's key, and how many more there are."""
         first, more = self.suites[0].key, len(self.suites) - 1
         return f"{first} and {more} more" if more else first
+
+    def forked_soon(self) -> Experiment | None:
+        """What the first of its workers that a parent forks runs; None where none is forked."""
+        suites = sorted(self.suites, key=lambda planned: planned.benchmark)  # as asv does
+        possible = (c.experiment for p in suites for c in p.cells if c.why_not is None)
+        return next((each for each in possible if forkable(each, place(each))), None)
 
     def pattern(self) -> str:
         """A regular expression that asv matches with these cells only."""

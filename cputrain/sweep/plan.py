@@ -17,6 +17,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.same_work import is_unchanged
 from cputrain.run import placement, stacks, suite
+from cputrain.run.variable import is_baseline
 
 
 @dataclass(frozen=True)
@@ -174,13 +175,16 @@ def _line(error: Exception, where: str = "") -> str:
 
 
 def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
-    cells = []
-    for values in kind.cells():
-        experiment, baseline = kind.experiment(*values), kind.baseline(*values)
+    cells, samples = [], kind.base().budget.samples
+    runs = {values: kind.experiments(*values) for values in kind.cells()}  # once: it takes a while
+    for values, (base, varied) in runs.items():
+        like = kind.cells_like(*values)
+        baseline = next((cell for cell in like if is_baseline(*runs[cell])), None)
+        experiment = varied.but(samples=samples)
         why_not = placement.why_not(experiment, stacks.of(experiment))
-        name = None if baseline is None else paths.cell_name(baseline)
-        beside = kind.reference(*values)
-        reference = None if beside is None else beside.identity
+        name, reference = None, None
+        if baseline is not None:
+            name, reference = paths.cell_name(baseline), base.identity
         cells.append(PlannedCell(values, experiment, why_not, name, reference))
     return tuple(cells)
 

@@ -188,8 +188,10 @@ def test_a_parent_with_a_second_thread_is_refused_with_the_reason():
 def test_a_parent_that_cannot_import_its_engine_says_why(root):
     placed = placement.place(SMALL)
     env = placement.environment(SMALL, placed)
+    parent = forking.Parent("nonesuch", env, placed.cpus)
     with pytest.raises(ParentFailed, match="nonesuch"):
-        forking.Parent("nonesuch", env, placed.cpus)
+        parent.wait()
+    parent.end()
 
 
 def test_ending_one_of_two_siblings_leaves_the_other(start, parents):

@@ -45,3 +45,11 @@ def test_its_pattern_matches_its_cells_and_no_others():
     names = {planned.asv_name(cell): planned for planned in ALL for cell in planned.cells}
     matched = {name for name in names if re.search(call.pattern(), name)}
     assert matched == {name for name, planned in names.items() if planned in call.suites}
+
+
+@pytest.mark.parametrize(
+    ("names", "engine"), [(["Compiler", "MatmulBackend"], "torch"), (["Compiler"], None)]
+)
+def test_what_its_forked_workers_need_first_can_be_told_before(names, engine):
+    soon = Call(tuple(planned for planned in ALL if planned.name in names)).forked_soon()
+    assert (soon and soon.runtime.engine) == engine

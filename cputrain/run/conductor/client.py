@@ -15,9 +15,10 @@ from typing import TypeVar
 import msgspec
 
 from cputrain import environ, paths
+from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.run.conductor import protocol
-from cputrain.run.conductor.protocol import Ended, Gone, Refused, Started, Taken
+from cputrain.run.conductor.protocol import Ended, Expect, Gone, Refused, Started, Taken
 from cputrain.run.failed import CellFailed
 
 START_S = 30.0
@@ -114,6 +115,22 @@ class Listening:
         if not ready:
             self.close()
             raise CellFailed("failed", _lost())
+
+    def expect(self, run: str, experiment: Experiment) -> None:
+        """Have what workers of an asv call are forked from started while asv starts.
+
+        Args:
+            run: the call.
+            experiment: of the first of them, settled.
+
+        Raises:
+            CellFailed: it cannot be started.
+        """
+        lease = Lease(self.path)
+        try:
+            lease.ask(Expect(run=run, experiment=experiment.to_json()), Ended)
+        finally:
+            lease.close()
 
     def close(self) -> None:
         """End the conductor and all that it owns; wait for that."""

@@ -40,6 +40,13 @@ class Start(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="start"):
     ready_in_s: Seconds | None = None
 
 
+class Expect(Part, frozen=True, kw_only=True, tag_field="ask", tag="expect"):
+    """Start the parent of workers to come, while nothing is measured yet."""
+
+    run: str
+    experiment: Parts
+
+
 class Refer(NewWorker, frozen=True, kw_only=True, tag_field="ask", tag="refer"):
     """Have a reference: the live one of this run and experiment, or a new one, proven to train."""
 
@@ -110,7 +117,7 @@ class Refused(Part, frozen=True, kw_only=True, tag_field="reply", tag="refused")
     reason: str
 
 
-Ask = Start | Refer | Take | Finish | End
+Ask = Expect | Start | Refer | Take | Finish | End
 Reply = Started | Taken | Ended | Gone | Refused
 ASK = msgspec.json.Decoder(Ask)
 REPLY = msgspec.json.Decoder(Reply)

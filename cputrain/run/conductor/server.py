@@ -20,10 +20,21 @@ from cputrain.record.part import Failure
 from cputrain.run import family
 from cputrain.run.conductor import protocol
 from cputrain.run.conductor.connection import Connection, LeaseEnded, hung_up
-from cputrain.run.conductor.protocol import End, Ended, Finish, Gone, Refer, Start, Started, Take
+from cputrain.run.conductor.protocol import (
+    End,
+    Ended,
+    Expect,
+    Finish,
+    Gone,
+    Refer,
+    Start,
+    Started,
+    Take,
+)
 from cputrain.run.failed import CellFailed
 from cputrain.run.forking import ParentFailed, Parents
 from cputrain.run.launch import Worker
+from cputrain.run.placement import place
 
 MOST_REFERENCES = 4
 """That are alive together: a suite's, one for each engine, and another suite's to come back to."""
@@ -88,6 +99,11 @@ class Conductor:
 
     def _do(self, ask: protocol.Ask) -> protocol.Reply:
         match ask:
+            case Expect():
+                self._take_up(ask.run)
+                experiment = Experiment.from_json(ask.experiment)
+                self._parents.expect(experiment, place(experiment))
+                return Ended()
             case Start():
                 self._take_up(ask.run)
                 self._unsaved.clear()  # the cell goes on, so it has written what it was told
@@ -122,6 +138,7 @@ class Conductor:
         self._run = run
 
     def _start(self, ask: Start, watch: Callable[[], None], parents: Parents | None) -> Started:
+        self._parents.settle()
         worker = Worker(
             Experiment.from_json(ask.experiment),
             ask.request,

@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 import socket
+import time
 from pathlib import Path
 
+import psutil
 import pytest
-from made_cells import BUDGET, NATIVE, is_stopped
+from made_cells import BUDGET, NATIVE, TORCH, is_stopped
+from made_families import wait_until
 from settled import settled
 
 from cputrain import environ
@@ -16,6 +20,7 @@ from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.protocol import (
     End,
     Ended,
+    Expect,
     Refer,
     Start,
     Started,
@@ -141,3 +146,29 @@ def test_a_conductor_that_is_not_there_is_a_failed_cell(root, monkeypatch):
     monkeypatch.setenv(environ.CONDUCTOR, str(root / "nowhere"))
     with pytest.raises(CellFailed, match="nowhere: No such file or directory: the conductor"):
         Lease()
+
+
+def test_an_expected_parent_starts_at_once_and_imports_beside_nothing(lease, asks, run):
+    pytest.importorskip("torch")
+    of_torch = settled(**TORCH, **BUDGET)
+    opened = lease()
+    opened.ask(Expect(run="r Trial", experiment=of_torch.to_json()), Ended)
+    wait_until(run.parents, "no parent was started")
+    (parent,) = run.parents()
+    assert opened.ask(asks(Start), Started).forked is False
+    used = psutil.Process(parent).cpu_times()
+    time.sleep(0.5)
+    assert psutil.Process(parent).cpu_times() == used  # its import was over before
+    assert opened.ask(asks(Start, of_torch), Started).forked is True
+    assert run.parents() == [parent]
+
+
+def test_an_expected_parent_that_dies_is_no_cell_s_failure(lease, asks, run):
+    pytest.importorskip("torch")
+    of_torch = settled(**TORCH, **BUDGET)
+    opened = lease()
+    opened.ask(Expect(run="r Trial", experiment=of_torch.to_json()), Ended)
+    wait_until(run.parents, "no parent was started")
+    (parent,) = run.parents()
+    os.kill(parent, signal.SIGKILL)
+    assert opened.ask(asks(Start, of_torch), Started).forked is True
