@@ -148,13 +148,24 @@ def test_a_conductor_that_is_not_there_is_a_failed_cell(root, monkeypatch):
         Lease()
 
 
-def test_an_expected_parent_starts_at_once_and_imports_beside_nothing(lease, asks, run):
+@pytest.fixture
+def of_torch():
+    """What a forked worker runs."""
     pytest.importorskip("torch")
-    of_torch = settled(**TORCH, **BUDGET)
-    opened = lease()
-    opened.ask(Expect(run="r Trial", experiment=of_torch.to_json()), Ended)
+    return settled(**TORCH, **BUDGET)
+
+
+def expected(run, opened, experiment):
+    """The process of a parent that the conductor was told to start."""
+    opened.ask(Expect(run="r Trial", experiment=experiment.to_json()), Ended)
     wait_until(run.parents, "no parent was started")
     (parent,) = run.parents()
+    return parent
+
+
+def test_an_expected_parent_starts_at_once_and_imports_beside_nothing(lease, asks, run, of_torch):
+    opened = lease()
+    parent = expected(run, opened, of_torch)
     assert opened.ask(asks(Start), Started).forked is False
     used = psutil.Process(parent).cpu_times()
     time.sleep(0.5)
@@ -163,12 +174,7 @@ def test_an_expected_parent_starts_at_once_and_imports_beside_nothing(lease, ask
     assert run.parents() == [parent]
 
 
-def test_an_expected_parent_that_dies_is_no_cell_s_failure(lease, asks, run):
-    pytest.importorskip("torch")
-    of_torch = settled(**TORCH, **BUDGET)
+def test_an_expected_parent_that_dies_is_no_cell_s_failure(lease, asks, run, of_torch):
     opened = lease()
-    opened.ask(Expect(run="r Trial", experiment=of_torch.to_json()), Ended)
-    wait_until(run.parents, "no parent was started")
-    (parent,) = run.parents()
-    os.kill(parent, signal.SIGKILL)
+    os.kill(expected(run, opened, of_torch), signal.SIGKILL)
     assert opened.ask(asks(Start, of_torch), Started).forked is True
