@@ -8,10 +8,12 @@ blocks, and with them the truth.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
+from cputrain.record.sample import Sample, is_net
 from cputrain.record.worker import WorkerRecord
 
 
@@ -23,12 +25,15 @@ class Counted:
         passes: of each worker the pairs that count; a worker without one is no pass.
         pairs: all that there are, dropped ones and those that were taken again too.
         cell, reference: pairs whose block of that side was disturbed; a pair may be in both.
+        held_up: of the pairs that count and are compared without it, the share of either block's
+            time that others held up.
     """
 
     passes: tuple[Pass, ...]
     pairs: int
     cell: int
     reference: int
+    held_up: tuple[tuple[float, float], ...] = ()
 
     @property
     def dropped(self) -> int:
@@ -45,6 +50,14 @@ class Counted:
         """The same of the reference's block."""
         return self.reference / self.pairs if self.pairs else None
 
+    @property
+    def held_up_shares(self) -> tuple[float, float] | None:
+        """Mean of `held_up` of the cell's blocks, and of the reference's; None without any."""
+        if not self.held_up:
+            return None
+        own, other = (statistics.fmean(side) for side in zip(*self.held_up, strict=True))
+        return own, other
+
 
 def counted(workers: Iterable[WorkerRecord]) -> Counted:
     """The pairs of these workers, a pass for each worker.
@@ -52,7 +65,7 @@ def counted(workers: Iterable[WorkerRecord]) -> Counted:
     Args:
         workers: of one cell, or of several.
     """
-    passes, pairs, cell, reference = [], 0, 0, 0
+    passes, held_up, pairs, cell, reference = [], [], 0, 0, 0
     for worker in workers:
         ratios = []
         for spoilt in worker.spoilt_pairs:
@@ -63,6 +76,12 @@ def counted(workers: Iterable[WorkerRecord]) -> Counted:
             pairs, cell, reference = pairs + 1, cell + own, reference + other
             if not (own or other):
                 ratios.append(worker.log_ratio(pair))
+                held_up += _held_up(worker.samples[pair.sample], pair.reference)
         if ratios:
             passes.append(Pass(tuple(ratios)))
-    return Counted(tuple(passes), pairs, cell, reference)
+    return Counted(tuple(passes), pairs, cell, reference, tuple(held_up))
+
+
+def _held_up(own: Sample, other: Sample) -> list[tuple[float, float]]:
+    """Shares that a pair leaves out; nothing of one that compares whole steps."""
+    return [(own.held_up_share, other.held_up_share)] if is_net(own, other) else []

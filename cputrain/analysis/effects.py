@@ -107,13 +107,16 @@ def _columns(known: CellEffect) -> Row:
 
 
 def _dropped(pairs: Counted) -> Row:
-    """Columns of the pairs that do not count; nothing of a cell without any pair."""
+    """Columns of what others did to the pairs; nothing of a cell without any."""
     if not pairs.pairs:
         return {}
+    own, other = pairs.held_up_shares or (None, None)
     return {
         "dropped_pairs": pairs.dropped,
         "dropped_cell_share": pairs.cell_share,
         "dropped_reference_share": pairs.reference_share,
+        "held_up_cell_share": own,
+        "held_up_reference_share": other,
     }
 
 

@@ -10,8 +10,8 @@ from cputrain import paths
 from cputrain.record.part import Integer, Number, Part
 from cputrain.record.worker import WorkerRecord
 
-SCHEMA: Literal[5] = 5
-"""Raise it with every change of a record's fields. Schemas 2, without pairs, to 4 are read; others
+SCHEMA: Literal[6] = 6
+"""Raise it with every change of a record's fields. Schemas 2, without pairs, to 5 are read; others
 are refused in one line."""
 
 Value = bool | Integer | Number | str | None
@@ -51,7 +51,7 @@ class CellKey(Struct, frozen=True, forbid_unknown_fields=True):
 class CellRecord(Part, frozen=True, kw_only=True):
     """A cell's run record: one file. `workers` oldest first."""
 
-    schema: Literal[2, 3, 4, 5] = SCHEMA
+    schema: Literal[2, 3, 4, 5, 6] = SCHEMA
     key: CellKey
     workers: list[WorkerRecord]
 

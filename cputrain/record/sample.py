@@ -80,6 +80,8 @@ class Sample(Part, frozen=True, kw_only=True):
 
     Attributes:
         step_s: seconds of each step.
+        held_up_s: of each step, seconds that its threads waited for CPUs that others had
+            (`worker.step_delays`); empty where that cannot be told.
         loss: of each step.
         tries: how often the sample was taken, of which this is the calmest.
         disturbed: other work on the machine held it up.
@@ -92,6 +94,7 @@ class Sample(Part, frozen=True, kw_only=True):
 
     step_s: Annotated[list[StepSeconds], Meta(min_length=1)]
     loss: list[Number]
+    held_up_s: list[Seconds] = field(default_factory=list)
     tries: Count = 1
     disturbed: bool = False
     noise: Noise = Noise()
@@ -103,25 +106,54 @@ class Sample(Part, frozen=True, kw_only=True):
     backward_s: Seconds | None = None
     optimizer_s: Seconds | None = None
 
+    def __post_init__(self) -> None:
+        if self.held_up_s and len(self.held_up_s) != len(self.step_s):
+            raise ValueError("held_up_s is not as long as step_s")
+
     @property
     def median_s(self) -> float:
         """Seconds of a step: what asv's clock grows by."""
         return statistics.median(self.step_s)
 
+    @property
+    def net_s(self) -> float:
+        """As `median_s`, less what others held up: of a step, half of it at most."""
+        steps = zip(self.step_s, self.held_up_s, strict=True)
+        return statistics.median(step_s - min(held_s, step_s / 2) for step_s, held_s in steps)
+
+    @property
+    def held_up_share(self) -> float:
+        """Of the block's time, what others held up and `net_s` leaves out."""
+        wall_s = self.noise.wall_s or sum(self.step_s)
+        return sum(self.held_up_s) / wall_s
+
     def is_spoilt_beside(self, other: Sample) -> bool:
         """Whether somebody else took more of this block than of the one beside it, or much of it.
 
-        What takes as much of both leaves their ratio as it is. Time that the hypervisor gave to
-        others counts, and time that threads waited for a CPU; where that is not known in shares,
-        `disturbed` says it.
+        What takes as much of both leaves their ratio as it is, and so does what `net_s` leaves out.
+        Time that the hypervisor gave to others counts, and time that threads waited for a CPU;
+        where that is not known in shares, `disturbed` says it.
         """
         own, beside = self.noise, other.noise
         if self.ranks or own.lost_share is None or beside.lost_share is None:
             waited = self.disturbed
         else:
-            waited = own.lost_share > min(beside.lost_share + MOST_APART, MOST_LOST)
+            left, left_beside = own.lost_share, beside.lost_share
+            if is_net(self, other):
+                left, left_beside = left - self.held_up_share, left_beside - other.held_up_share
+            waited = own.lost_share > MOST_LOST or left > left_beside + MOST_APART
         stolen, stolen_beside = own.steal_share or 0.0, beside.steal_share or 0.0
         return waited or stolen > min(stolen_beside + MOST_APART, MOST_LOST)
+
+
+def is_net(own: Sample, other: Sample) -> bool:
+    """Whether two blocks are compared less what others held up: it is known of both."""
+    return bool(own.held_up_s and other.held_up_s)
+
+
+def compared_s(own: Sample, other: Sample) -> tuple[float, float]:
+    """Seconds of a step of two blocks, as their ratio compares them."""
+    return (own.net_s, other.net_s) if is_net(own, other) else (own.median_s, other.median_s)
 
 
 def spoilt_sides(own: Sample, reference: Sample) -> tuple[bool, bool]:

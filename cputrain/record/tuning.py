@@ -72,7 +72,7 @@ class Blocks(Part, frozen=True, kw_only=True):
     """A pair of blocks, one of a worker and one of another beside it.
 
     Attributes:
-        step_s: the median step of either, the other's second.
+        step_s: the step of either as compared (`sample.compared_s`), the other's second.
         disturbed: others took more of one than of the other: the pair does not count.
         first: which of the two ran first.
     """

@@ -17,7 +17,7 @@ from cputrain.record.evidence import EncodedEvidence
 from cputrain.record.part import Count, Number, Parts, Readings, Seconds, Status
 from cputrain.record.process import Change, Placement, State, Turn
 from cputrain.record.proof import Check, Trained
-from cputrain.record.sample import Pair, Sample, SpoiltPair, spoilt_sides
+from cputrain.record.sample import Pair, Sample, SpoiltPair, compared_s, spoilt_sides
 from cputrain.record.work import Counts, Data, SavedStart
 
 MOST_APART = math.log(1e6)
@@ -152,8 +152,8 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         return [seconds for sample in self.samples for seconds in sample.step_s]
 
     def log_ratio(self, pair: Pair) -> float:
-        """Natural logarithm of a pair: its own block's median step over the reference's."""
-        own, other = self.samples[pair.sample].median_s, pair.reference.median_s
+        """Natural logarithm of a pair: its own block's step over the reference's, as compared."""
+        own, other = compared_s(self.samples[pair.sample], pair.reference)
         return math.log(own) - math.log(other)
 
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:

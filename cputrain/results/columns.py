@@ -29,6 +29,7 @@ PAIRED: dict[str, pl.DataType] = {
     "verdict": pl.String(),
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
     **dict.fromkeys(("dropped_cell_share", "dropped_reference_share"), pl.Float64()),
+    **dict.fromkeys(("held_up_cell_share", "held_up_reference_share"), pl.Float64()),
     "same_as": pl.String(),
 }
 """What comes from blocks of a cell beside blocks of its reference (`analysis.effects`):
@@ -39,6 +40,8 @@ first_effect: of the first pass alone; later_effect: of those after it, and its 
 verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
 passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile.
 dropped_cell_share, dropped_reference_share: of all pairs, those whose block of that side was hit.
+held_up_cell_share, held_up_reference_share: of the time of that side's blocks, what threads waited
+    while others had their CPUs; the effect leaves it out. None where that cannot be told.
 same_as: suite/cell whose workers these are, where that has run the same experiment.
 """
 

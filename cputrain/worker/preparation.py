@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
 from cputrain.machine import state as machine_state
+from cputrain.machine.reading import Unknown
 from cputrain.model.counts import counts
 from cputrain.record.answers import Phase, Ready
 from cputrain.record.evidence import Evidence
@@ -23,10 +24,11 @@ from cputrain.record.process import State
 from cputrain.record.proof import Check
 from cputrain.record.requests import JobRequest
 from cputrain.record.work import Counts, Data
-from cputrain.worker import saved, timing
+from cputrain.worker import saved, timing, watch
 from cputrain.worker.answering import answer
 from cputrain.worker.sampling import Sampler
 from cputrain.worker.serving import LAUNCH_MASK
+from cputrain.worker.step_delays import StepDelays
 from cputrain.worker.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -143,7 +145,17 @@ class Preparation:
 
     def make_stepper(self) -> Stepper:
         """What trains the engine on the data."""
-        return Stepper(self.experiment, self.engine, self.feed)
+        return Stepper(self.experiment, self.engine, self.feed, self._delays())
+
+    def _delays(self) -> StepDelays | None:
+        """What reads how long others hold up each step; None where that cannot be told."""
+        training, spec = self.experiment.training, specs.of(self.experiment.runtime.engine)
+        is_whole = self.experiment.budget.micro_batches in (None, training.grad_accum)
+        if not (is_whole and watch.each_has_a_cpu(spec, self.placement, self.feed)):
+            return None
+        with suppress(Unknown):  # the readings of each sample say so
+            return StepDelays(self.placement.threads)
+        return None
 
     def build_library(self) -> None:
         """Build what the engine needs built, where nobody did so before."""

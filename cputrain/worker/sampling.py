@@ -87,6 +87,7 @@ class Sampler:
             self._clock_known = True
         sample = Sample(
             step_s=step_s,
+            held_up_s=self._stepper.held_up_s,
             loss=self._stepper.losses[-len(step_s) :],
             disturbed=any(disturbed),
             noise=readings(Noise, seen),

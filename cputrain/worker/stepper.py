@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.data.feed import Feed
     from cputrain.engines import Engine
+    from cputrain.worker.step_delays import StepDelays
 
 
 class Stepper:
@@ -28,23 +29,35 @@ class Stepper:
     step runs that many micro-batches and the update, and its time is reckoned as
     grad_accum / micro_batches x their time + the update's.
 
+    Args:
+        experiment, engine, feed: what is trained, and on what.
+        delays: reads what others held up; None where that cannot be told.
+
     Attributes:
         losses: of each step so far.
         training_s: seconds on the clock so far, as they were spent.
         waited_s: of these, spent waiting for a streaming loader.
+        held_up_s: of the last steps: seconds that others held up each; empty without `delays`.
         passes: of the last steps, by step; empty where the engine sees no boundaries. Reckoned
             as the steps are.
         ranks: what each of several processes that train together says of the last steps.
     """
 
-    def __init__(self, experiment: Experiment, engine: Engine, feed: Feed) -> None:
-        self._engine, self._feed = engine, feed
+    def __init__(
+        self,
+        experiment: Experiment,
+        engine: Engine,
+        feed: Feed,
+        delays: StepDelays | None = None,
+    ) -> None:
+        self._engine, self._feed, self._delays = engine, feed, delays
         self._whole = experiment.training.grad_accum
         self._run = experiment.budget.micro_batches or self._whole
         self._streams = experiment.training.loader == "stream"
         self.losses: list[float] = []
         self.training_s = 0.0
         self.ranks: list[RankSample] = []
+        self.held_up_s: list[float] = []
         self.passes: list[PassSeconds] = []
 
     @property
@@ -69,20 +82,28 @@ class Stepper:
         seen: list[Batch] = []
         step_s = []
         clock, self.passes = self._engine.pass_clock, []
+        delays = self._delays
+        if delays is not None:
+            delays.begin()
         for _ in range(steps):
             batches = self._upcoming(seen)
             if not self._streams:
                 batches = iter(list(islice(batches, self._run)))
             if clock is not None:
                 clock.taken()  # what looks at the model have added
+            if delays is not None:
+                delays.before_step()
             start = time.perf_counter()
             if self._run < self._whole:
                 step_s.append(self._composed(batches))
             else:
                 step_s += timing.timed(partial(self._step, batches), 1)
             self.training_s += time.perf_counter() - start
+            if delays is not None:
+                delays.after_step()
             if clock is not None:
                 self.passes.append(self._whole_step(clock.taken()))
+        self.held_up_s = [] if delays is None else delays.taken()
         for batch in seen:
             self._feed.check(batch)
         return step_s

@@ -62,8 +62,7 @@ class Watch:
         busy = self._spec.busy(
             placement.threads, before, computing, since["wall_s"], exactly=self._exactly
         )
-        working = placement.threads + len(loading) + self._spec.dispatching
-        if working <= len(placement.cpus):
+        if each_has_a_cpu(self._spec, placement, self._feed):
             lost_s = self._waited_s(now, talking) - talked_s
         else:
             rounding_s = ROUNDING_TICKS * len(placement.cpus) * threads.TICK_NS / 1e9
@@ -80,6 +79,12 @@ class Watch:
         if isinstance(before, str) or isinstance(after, str):
             return 0.0
         return sum(ns - before.get(id, 0) for id, ns in after.items() if id not in talking) / 1e9
+
+
+def each_has_a_cpu(spec: specs.Spec[Any], placement: Placement, feed: Feed) -> bool:
+    """Whether no thread of a worker has to wait for another one of its own."""
+    working = placement.threads + len(set(feed.thread_ids)) + spec.dispatching
+    return working <= len(placement.cpus)
 
 
 def communicating(root: Path = Path("/")) -> set[int]:

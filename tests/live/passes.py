@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 import statistics
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from roots import take_root
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.sample import Sample, spoilt_sides
+from cputrain.record.sample import Sample, compared_s, spoilt_sides
 from cputrain.run.conductor.protocol import (
     End,
     Ended,
@@ -103,7 +104,7 @@ class Bench:
         self.end(worker)
         self.end(beside)
         ratios = [
-            math.log(mine.median_s / other.median_s)
+            math.log(operator.truediv(*compared_s(mine, other)))
             for mine, other in zip(own, others, strict=True)
             if not any(spoilt_sides(mine, other))
         ]

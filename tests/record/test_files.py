@@ -69,7 +69,7 @@ def test_what_asv_imports_for_every_cell_is_light():
     assert done.stdout.strip() == "set()", done.stderr
 
 
-@pytest.mark.parametrize("schema", [2, 3, 4, 5])
+@pytest.mark.parametrize("schema", [2, 3, 4, 5, 6])
 def test_a_record_of_this_schema_and_of_the_one_before_is_read(schema):
     key = {"suite": "SeqLen", "values": [128]}
     data = json.dumps({"schema": schema, "key": key, "workers": []}).encode()
@@ -78,7 +78,7 @@ def test_a_record_of_this_schema_and_of_the_one_before_is_read(schema):
 
 @pytest.mark.parametrize(
     ("schema", "said"),
-    [(1, "written by an earlier version"), (6, "schema 6, and this version reads 5")],
+    [(1, "written by an earlier version"), (7, "schema 7, and this version reads 6")],
 )
 def test_a_record_of_another_schema_is_one_line(schema, said):
     with pytest.raises(files.RecordError, match=said):

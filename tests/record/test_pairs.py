@@ -83,6 +83,51 @@ def test_a_pair_s_ratio_is_of_median_steps():
     assert made.log_ratio(made.pairs[0]) == pytest.approx(math.log(2))
 
 
+def held_up(step_s, *held_up_s, **noise):
+    plain = {"step_s": step_s, "loss": [1.0], "held_up_s": held_up_s, "noise": noise}
+    return msgspec.convert(plain, Sample)
+
+
+def with_pair(own, reference):
+    made = worker((1.0, 1.0, False, False))
+    return made.but(
+        samples=[own], pairs=[msgspec.structs.replace(made.pairs[0], reference=reference)]
+    )
+
+
+def test_a_pair_s_ratio_leaves_out_what_others_held_up():
+    own = held_up([2.5, 2.0, 3.0], 0.5, 0.0, 1.0)
+    other = held_up([1.0, 1.25, 1.5], 0.0, 0.25, 0.5)
+    assert with_pair(own, other).paired_ratio == pytest.approx(2)
+    assert own.median_s == 2.5  # seconds leave out nothing
+    # Where one side does not tell, whole steps are compared.
+    assert with_pair(own, held_up([1.0, 1.25, 1.5])).paired_ratio == pytest.approx(2)
+    assert with_pair(held_up([2.5, 2.0, 3.0]), other).paired_ratio == pytest.approx(2)
+    # More than half of a step is not believed.
+    assert held_up([1.0], 0.9).net_s == 0.5
+
+
+@pytest.mark.parametrize(
+    ("lost", "held", "lost_beside", "spoilt"),
+    [
+        (0.2, 0.2, 0.0, (False, False)),  # it is left out
+        (0.2, 0.05, 0.0, (True, False)),  # most of it is not
+        (0.3, 0.3, 0.0, (True, False)),  # too much of it, left out or not
+        (0.0, 0.0, 0.2, (False, True)),
+    ],
+)
+def test_what_a_pair_leaves_out_does_not_spoil_it(lost, held, lost_beside, spoilt):
+    own = held_up([1.0], held, lost_share=lost, wall_s=1.0)
+    other = held_up([1.0], 0.0, lost_share=lost_beside, wall_s=1.0)
+    made = with_pair(own, other)
+    assert made.disturbed_sides(made.pairs[0]) == spoilt
+
+
+def test_what_was_held_up_is_told_of_each_step():
+    with pytest.raises(msgspec.ValidationError, match="held_up_s is not as long as step_s"):
+        held_up([1.0, 1.0], 0.1)
+
+
 def test_no_ratio_is_a_million():
     with pytest.raises(msgspec.ValidationError, match="1e6 times"):
         worker((2e6, 1.0, False, False))

@@ -3,6 +3,7 @@
 import json
 import re
 
+import msgspec
 import pytest
 from made_project import beside, change_sample, failure, rows_of, steps, worker
 from settled import settled
@@ -60,6 +61,22 @@ def test_a_pair_of_which_one_side_was_disturbed_does_not_count(project):
     assert row["dropped_cell_share"] == row["dropped_reference_share"] == pytest.approx(1 / 6)
     assert row["effect"] == pytest.approx(81 / 42, rel=0.03)
     assert "| 4 of 6 (2) |" in project.page_of("SeqLen")
+
+
+def test_a_row_says_what_others_held_up_of_either_side(project):
+    (made, *_) = lengths_suite(project)
+    for number, sample in enumerate(made.samples):
+        held_up_s = [0.1 * seconds for seconds in sample.step_s]
+        change_sample(made, number, held_up_s=held_up_s)
+        reference = msgspec.structs.replace(made.pairs[number].reference, held_up_s=[0.0] * 10)
+        made.pairs[number] = msgspec.structs.replace(made.pairs[number], reference=reference)
+    project.record("SeqLen", 512, [made])
+    project.save()
+    rows = rows_of(export(project.root), "SeqLen")
+    assert rows["512"]["held_up_cell_share"] == pytest.approx(0.1)
+    assert rows["512"]["held_up_reference_share"] == 0
+    assert rows["512"]["effect"] == pytest.approx(0.9 * 81 / 42, rel=0.03)
+    assert rows["256"]["held_up_cell_share"] is None
 
 
 def test_a_slow_block_is_not_dropped_for_being_slow(project):

@@ -88,7 +88,7 @@ def deep(levels):
             lambda c: c.update(schema=1),
             "written by an earlier version: run the suite again, or delete it",
         ),
-        (lambda c: c.update(schema=6), "schema 6, and this version reads 5"),
+        (lambda c: c.update(schema=7), "schema 7, and this version reads 6"),
         (lambda c: c.update(schema="2"), "schema '2'"),
         (lambda c: c.update(more=1), "unknown field `more`"),
         (lambda c: c.update(workers=[3]), "$.workers[0]"),
@@ -141,7 +141,7 @@ def test_one_bad_field_is_one_line_that_names_the_file_and_the_field(project, ch
     assert "\n" not in str(problem)
 
 
-@pytest.mark.parametrize("schema", [2, 3, 4, 5])
+@pytest.mark.parametrize("schema", [2, 3, 4, 5, 6])
 def test_evidence_is_read_of_every_schema(project, schema):
     path = project.record("SeqLen", 128, [worker(USUAL, [[1.0]], evidence=EVIDENCE)])
     changed(path, lambda content: content.update(schema=schema))

@@ -146,7 +146,19 @@ def test_a_disturbed_sample_is_repeated_then_kept_and_flagged(leased, rival):
     (sample,) = record["samples"]
     assert sample["disturbed"] and sample["tries"] == 2
     assert sample["noise"]["run_queue_share"] > 0.05
-    assert len(sample["step_s"]) == 20
+    assert len(sample["step_s"]) == len(sample["held_up_s"]) == 20
+    assert 0 < sum(sample["held_up_s"]) <= sample["noise"]["lost_share"] * sample["noise"]["wall_s"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"threads": 1 + len(os.sched_getaffinity(0))}, {"micro_batches": 1, "grad_accum": 2}],
+)
+def test_what_holds_up_threads_that_wait_for_one_another_or_parts_of_a_step_is_not_told(
+    leased, changes
+):
+    record, _ = run(SMALL.but(**changes), samples=1)
+    assert record["samples"][0]["held_up_s"] == []
 
 
 @pytest.mark.parametrize(

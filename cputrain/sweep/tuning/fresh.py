@@ -9,6 +9,7 @@ from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning.gain import Gain, gain
 from cputrain.experiment import Experiment
 from cputrain.record.part import Status
+from cputrain.record.sample import compared_s
 from cputrain.record.tuning import Blocks, FreshPass
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
@@ -165,7 +166,7 @@ class Test:
         taken = {side: self._workers.block(cell if side == "cell" else other) for side in order}
         own, beside = taken["cell"], taken["reference"]
         return Blocks(
-            step_s=(own.median_s, beside.median_s),
+            step_s=compared_s(own, beside),
             disturbed=own.is_spoilt_beside(beside) or beside.is_spoilt_beside(own),
             first=order[0],
         )

@@ -10,6 +10,7 @@ from cputrain.analysis.tuning import halving
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.sample import Sample, compared_s
 from cputrain.record.tuning import Race
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
@@ -154,21 +155,22 @@ class Racing:
     def _rotation(
         self, reference: Running, runners: Sequence[Runner], order: Sequence[int]
     ) -> float:
-        times: dict[int, float] = {}
+        taken: dict[int, Sample] = {}
         for place in order:
             running = reference if place < 0 else runners[place].running
             assert running is not None
             try:
-                times[place] = self._workers.block(running).median_s
+                taken[place] = self._workers.block(running)
             except CellFailed as failure:
                 if place < 0:
                     raise RunError(DIED.format(reason=failure.reason)) from failure
                 runners[place].ended("failed", f"{failure.status}: {failure.reason}")
-        reference_s = times.pop(-1)
-        for place, seconds in times.items():
-            runners[place].step_s.append(seconds)
-            runners[place].log_ratios.append(math.log(seconds / reference_s))
-        return reference_s
+        beside = taken.pop(-1)
+        for place, own in taken.items():
+            own_s, beside_s = compared_s(own, beside)
+            runners[place].step_s.append(own.median_s)
+            runners[place].log_ratios.append(math.log(own_s / beside_s))
+        return beside.median_s
 
     @staticmethod
     def _noise(runners: Sequence[Runner]) -> float:
