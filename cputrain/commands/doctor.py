@@ -95,6 +95,23 @@ def _memory(root: Path) -> Finding:
     return Finding("warn", what, "free some: the largest cells need 4 GiB and are skipped without")
 
 
+def _page_watch(root: Path) -> Finding:
+    """Whether DAMON runs (the kernel's Documentation/admin-guide/mm/damon/usage.rst).
+
+    At each look its thread marks thousands of pages, which takes a CPU for about 10 ms.
+    """
+    for state, off in (
+        ("sys/kernel/mm/damon/admin/kdamonds/[0-9]*/state", "off"),
+        ("sys/module/damon_*/parameters/enabled", "N"),
+    ):
+        for file in sorted(root.glob(state)):
+            path = f"/{file.relative_to(root)}"
+            if reading.text(root, path) in ("on", "Y"):
+                what = "DAMON: a thread of the kernel, kdamond, takes a CPU to look at pages"
+                return Finding("warn", what, f"echo {off} | sudo tee {path}, if nobody needs it")
+    return Finding("ok", "DAMON: off")
+
+
 def _schedstat(root: Path) -> Finding:
     reason = noise.read(root).queued_ns
     if not isinstance(reason, str):
@@ -111,6 +128,7 @@ _LOOKS: dict[str, Callable[[Path], Finding]] = {
     "transparent huge pages": _huge_pages,
     "swap": _swap,
     "memory": _memory,
+    "DAMON": _page_watch,
     "run-queue delay": _schedstat,
 }
 

@@ -47,6 +47,21 @@ def test_boost_of_other_drivers(server):
     assert finding_of(server.root, "turbo: off").level == "ok"
 
 
+@pytest.mark.parametrize(
+    ("path", "on", "off"),
+    [
+        ("/sys/kernel/mm/damon/admin/kdamonds/1/state", "on", "off"),
+        ("/sys/module/damon_reclaim/parameters/enabled", "Y", "N"),
+    ],
+)
+def test_a_thread_of_the_kernel_that_looks_at_pages(server, path, on, off):
+    server.put({"/sys/kernel/mm/damon/admin/kdamonds/0/state": "off", path: on})
+    finding = finding_of(server.root, "DAMON: a thread of the kernel")
+    assert finding.level == "warn" and f"echo {off} | sudo tee {path}" in finding.do
+    server.put({path: off})
+    assert finding_of(server.root, "DAMON: off").level == "ok"
+
+
 def test_a_machine_that_says_hardly_anything_is_unknown_and_not_ok(bare):
     for what in ("governor", "turbo", "SMT", "cgroup quota", "cpuset", "swap", "memory", "steal"):
         assert finding_of(bare.root, f"{what}: ").level == "unknown"
