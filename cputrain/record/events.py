@@ -11,7 +11,7 @@ class WorkerEnded(Part, frozen=True, kw_only=True):
     Attributes:
         at: seconds since the epoch.
         step_s: seconds of a step; None where it has no step.
-        disturbed: some sample of it was.
+        disturbed: see `WorkerRecord.is_disturbed`.
         wall_s: its whole life.
         training_s: in which it or its reference trained.
         repeats: the cell, as suite/cell, whose numbers it has; None where it ran itself.

@@ -161,6 +161,13 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         return spoilt_sides(self.samples[pair.sample], pair.reference)
 
     @property
+    def is_disturbed(self) -> bool:
+        """Whether others spoilt one of its pairs for good; without pairs, one of its samples."""
+        if self.pairs:
+            return any(any(self.disturbed_sides(pair)) for pair in self.pairs)
+        return any(sample.disturbed for sample in self.samples)
+
+    @property
     def paired_ratio(self) -> float | None:
         """Time over the reference's: the median over the pairs that count; None without one."""
         ratios = [self.log_ratio(p) for p in self.pairs if not any(self.disturbed_sides(p))]

@@ -185,7 +185,7 @@ def announce(session: Session, key: CellKey, worker: WorkerRecord, training_s: f
         step_s=step_s([worker]),
         effect=worker.paired_ratio,
         tokens_per_step=Experiment.from_json(worker.experiment).training.tokens_per_step,
-        disturbed=any(sample.disturbed for sample in worker.samples),
+        disturbed=worker.is_disturbed,
         wall_s=worker.wall_s or 0.0,
         training_s=training_s,
         note=worker.note,

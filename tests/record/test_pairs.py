@@ -78,6 +78,15 @@ def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_othe
     assert (made.paired_ratio is None) == any(spoilt)
 
 
+def test_a_worker_is_disturbed_where_a_pair_of_it_does_not_count():
+    calm, held = (2.0, 1.0, False, False), (50.0, 1.0, False, True)
+    assert not worker(calm).is_disturbed and worker(calm, held).is_disturbed
+    # What both sides lost alike leaves their ratio as it is.
+    own = msgspec.structs.replace(held_up([1.0], 0.1, lost_share=0.1), disturbed=True)
+    assert not with_pair(own, held_up([1.0], 0.1, lost_share=0.1)).is_disturbed
+    assert worker().but(samples=[own]).is_disturbed
+
+
 def test_a_pair_s_ratio_is_of_median_steps():
     made = worker((2.0, 1.0, False, False))
     assert made.log_ratio(made.pairs[0]) == pytest.approx(math.log(2))
