@@ -1,8 +1,8 @@
 """A/B: a cell whose every step has a busy loop of some percent of a step at its end.
 
-`python -m tests.live.loop 5 40 4 1`: percent, cells, pairs of a pass, passes of a cell. Each worker
-sets the rounds of its loop while it warms up, by the time of its own steps. The noise is that of as
-many A/A cells, measured in between.
+`python -m tests.live.loop 5 40 4 1 native`: percent, cells, pairs of a pass, passes of a cell,
+engine (torch where left out). Each worker sets the rounds of its loop while it warms up, by the
+time of its own steps. The noise is that of as many A/A cells, measured in between.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from cputrain import paths
 from cputrain.analysis.paired import noise
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.verdict import verdict
-from cputrain.run import forking, placement
+from cputrain.run import forking, fresh, placement
 from tests.live.passes import bench
 
 SLOWED = 1
@@ -31,8 +31,8 @@ def spin(rounds):
     for _ in range(rounds):
         pass
 
-def begin(self, experiment, engine, feed):
-    init(self, experiment, engine, feed)
+def begin(self, experiment, *others):
+    init(self, experiment, *others)
     self.slowed = experiment.training.seed == 1
     self.shares, self.rounds = [], 0
 
@@ -60,9 +60,10 @@ def main() -> None:
     parser.add_argument("percent", type=float)
     for name in ("cells", "pairs", "passes"):
         parser.add_argument(name, type=int)
+    parser.add_argument("engine", nargs="?", default="torch")
     args = parser.parse_args()
     honest = placement.environment
-    base = settled()
+    base = settled(engine=args.engine)
     slowed = base.but(seed=SLOWED)
     with bench() as workers:
         folder = paths.ROOT / "loop"
@@ -72,14 +73,14 @@ def main() -> None:
             "PYTHONPATH": f"{folder}:{paths.PROJECT}",
             "STUDY_SHARE": str(args.percent / 100),
         }
-        forking.environment = lambda *of: honest(*of) | also
+        forking.environment = fresh.environment = lambda *of: honest(*of) | also
         cells, identical = [], []
         for _ in range(args.cells):
             cells.append(
                 [workers.measure(slowed, base, args.pairs).kept for _ in range(args.passes)]
             )
             identical.append(workers.measure(base, base, args.pairs).kept)
-        forking.environment = honest
+        forking.environment = fresh.environment = honest
     identical = [pass_ for pass_ in identical if pass_ is not None]
     cells = [kept for cell in cells if (kept := [p for p in cell if p is not None])]
     learned = noise.learn(identical, cells)
@@ -88,7 +89,8 @@ def main() -> None:
     counts = {word: words.count(word) for word in ("slower", "same", "not told", "faster")}
     values = [made.value for made in effects]
     held = sum(made.low <= 1 + args.percent / 100 <= made.high for made in effects)
-    print(f"{args.percent:g} %, {len(cells)} cells of {args.passes} x {args.pairs} pairs: {counts}")
+    print(f"{args.engine}, {args.percent:g} %, {len(cells)} cells of {args.passes} x {args.pairs}")
+    print(f"  pairs: {counts}")
     print(f"  median effect {statistics.median(values):.3f}x; {held} intervals hold the truth")
     print(f"  noise: block {learned.block:.1%}, worker {learned.worker:.1%}")
 
