@@ -53,7 +53,7 @@ class KernelFusion(suite.Suite):
     values = ("on", "off")
     engines = {"jax": values}
     name = "fusion"
-    version = "2"
+    version = "3"
 
     @classmethod
     def base_on(cls, engine):
@@ -73,7 +73,7 @@ class JitWarmup(suite.Suite):
     engines = {"jax": values}
     name = "jit_state"
     late = True
-    version = "4"
+    version = "5"
 
     @classmethod
     def base_on(cls, engine):
@@ -91,7 +91,7 @@ class AttentionBackend(suite.Suite):
 
     values = ("sdpa", "manual")
     engines = {"jax": values}
-    version = "2"
+    version = "3"
     quick = ("manual",)
 
     def vary(self, base, value):
@@ -112,7 +112,7 @@ class LossChunk(suite.Suite):
     """Rows of logits that exist at a time, of 1 024 with a vocabulary of 16 000."""
 
     values = ("whole", 64, 256)
-    version = "2"
+    version = "3"
 
     @classmethod
     def base(cls):

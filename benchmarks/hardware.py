@@ -8,7 +8,7 @@ class CoreCount(suite.Suite):
 
     values = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, "all")
     engines = {"native": (1, 2, 4, 8, 16, 32, 64, "all")}
-    version = "2"
+    version = "3"
     quick = (1,)
 
     def vary(self, base, value):
@@ -65,7 +65,7 @@ class InstructionSet(suite.Suite):
 
     values = ("native", "avx2", "baseline")
     engines = {"jax": values, "native": values}
-    version = "2"
+    version = "3"
     quick = ("avx2",)
 
     def vary(self, base, value):

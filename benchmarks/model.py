@@ -47,7 +47,7 @@ class Depth(suite.Suite):
 
     values = (2, 4, 8, 16, 32)
     engines = {"jax": (4, 8)}
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         return base.but(n_layer=value)
@@ -59,7 +59,7 @@ class Width(suite.Suite):
     values = (128, 256, 512, 1024, 2048)
     engines = {"jax": (256, 512), "native": (256, 512)}
     name = "n_embd"
-    version = "2"
+    version = "3"
     quick = (128, 512)
 
     def vary(self, base, value):
@@ -72,7 +72,7 @@ class Heads(suite.Suite):
     """Attention heads that share one width between them: more heads have fewer channels each."""
 
     values = (2, 4, 8, 16)
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         return base.but(n_head=value)
@@ -95,7 +95,7 @@ class MlpRatio(suite.Suite):
     """Hidden width of the MLP over the width of the model."""
 
     values = (2, 3, 4)
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         return base.but(mlp_ratio=value)
@@ -105,7 +105,7 @@ class Activation(suite.Suite):
     """The MLP's activation; a gated one has two thirds of the hidden width, so as many weights."""
 
     values = tuple(ACTIVATIONS)
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         return base.but(activation=value)
@@ -115,7 +115,7 @@ class AttentionVariant(suite.Suite):
     """What a token sees of 1 024: all before it, its own block (local), the last ones (sliding)."""
 
     values = ("full", "local 128", "sliding 128", "sliding 512")
-    version = "3"
+    version = "4"
 
     @classmethod
     def base(cls):
@@ -145,7 +145,7 @@ class VocabSize(suite.Suite):
     values = (257, 1_000, 8_000, 32_000, 50_000)
     engines = {"jax": (257, 8_000), "native": (257, 8_000)}
     quick = (8_000,)
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         return base.but(vocab_size=value)

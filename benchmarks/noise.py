@@ -11,7 +11,7 @@ class Baseline(suite.Suite):
     name = "copy"
     quick = ("A", "B", ("A", "jax"), ("A", "native"))
     measures_again = True
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         return base

@@ -8,7 +8,7 @@ class OmpThreads(suite.Suite):
 
     values = (1, 2, 4, 8, 128, "all")
     engines = {"native": (1, "all")}
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         if value == "all":
@@ -20,7 +20,7 @@ class OmpWaitPolicy(suite.Suite):
     """What OpenMP's threads do between pieces of work: spin or sleep."""
 
     values = ("default", "active", "passive", "spin_0")
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         return base.but(wait_policy=value)
@@ -42,7 +42,7 @@ class ThreadPinning(suite.Suite):
     """
 
     values = ("none", "close", "spread", "explicit")
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         return base.but(pinning=value)
@@ -99,7 +99,7 @@ class MatmulBackend(suite.Suite):
         *("torch", "torch-mkl", "torch-onednn", "numpy-openblas", "numpy-mkl", "numpy-onednn"),
         *("native-own", "native-openblas", "native-mkl"),
     )
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         engine, _, library = value.partition("-")
@@ -115,7 +115,7 @@ class InductorCompiler(suite.Suite):
     values = ("g++ O3", "g++ O3 libiomp5", "clang++ O3 libiomp5")
     name = "cxx"
     late = True
-    version = "2"
+    version = "3"
 
     @classmethod
     def base(cls):
@@ -132,7 +132,7 @@ class Allocator(suite.Suite):
     """The library that hands out memory; glibc also with thresholds that keep large blocks."""
 
     values = ("glibc", "glibc_thresholds", "jemalloc", "tcmalloc", "mimalloc")
-    version = "3"
+    version = "4"
     quick = ("glibc_thresholds", "jemalloc", "mimalloc")
 
     def vary(self, base, value):
@@ -143,7 +143,7 @@ class AllocatorLargeBlocks(Allocator):
     """The library that hands out memory, with a vocabulary of 32 000: logits of 33 MB a block."""
 
     quick = ()
-    version = "1"
+    version = "2"
 
     @classmethod
     def base(cls):

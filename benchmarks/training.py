@@ -9,7 +9,7 @@ class SeqLen(suite.Suite):
 
     values = (128, 256, 512, 1024, 2048)
     engines = {"jax": (256, 1024), "native": (256, 1024)}
-    version = "2"
+    version = "3"
     quick = (512,)
 
     def vary(self, base, value):
@@ -21,7 +21,7 @@ class BatchSize(suite.Suite):
 
     values = (1, 4, 8, 16, 32, 64)
     engines = {"jax": (1, 8), "native": (1, 8)}
-    version = "2"
+    version = "3"
     quick = (1, 16)
 
     def vary(self, base, value):
@@ -34,7 +34,7 @@ class GradAccumulation(suite.Suite):
     values = (1, 2, 4, 8, 16)
     engines = {"native": (1, 16)}
     name = "grad_accum"
-    version = "3"
+    version = "4"
 
     @classmethod
     def base(cls):
@@ -50,7 +50,7 @@ class ActivationCheckpointing(suite.Suite):
     values = ("off", "on")
     engines = {"jax": values}
     name = "activation_checkpointing"
-    version = "2"
+    version = "3"
 
     def vary(self, base, value):
         return base.but(activation_checkpointing=value == "on")
@@ -60,7 +60,7 @@ class Dropout(suite.Suite):
     """Share dropped of embeddings, attention weights and residual branches; manual attention."""
 
     values = (0.0, 0.1)
-    version = "3"
+    version = "4"
 
     @classmethod
     def base(cls):
@@ -75,7 +75,7 @@ class Precision(suite.Suite):
 
     values = PRECISIONS
     engines = {"jax": ("fp32", "bf16")}
-    version = "2"
+    version = "3"
     quick = ("bf16",)
 
     def vary(self, base, value):
@@ -87,7 +87,7 @@ class Optimizer(suite.Suite):
 
     values = ("adamw", "sgd", "lion", "adafactor")
     name = "optimizer"
-    version = "3"
+    version = "4"
 
     def vary(self, base, value):
         if value == "sgd":

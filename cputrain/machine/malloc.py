@@ -22,6 +22,39 @@ LARGE = 33 << 20
 (DEFAULT_MMAP_THRESHOLD_MAX in malloc.c, on 64-bit machines)."""
 
 
+MOST_SETTLED = (32 << 20) - (64 << 10)
+"""Bytes of the largest block whose return glibc learns from, about."""
+
+
+def settle(size: int) -> None:
+    """Take a block and give it back, unwritten, as who writes a checkpoint does with its buffer.
+
+    glibc moves two thresholds up when a large block is freed: below the one, later blocks come
+    from its heap; twice that much free memory at the end of the heap it keeps (mallopt(3),
+    M_MMAP_THRESHOLD). Before that it gives memory back to the kernel at many a free, whose pages
+    the next block has to fault in again. Other allocators take no notice.
+
+    Args:
+        size: of the buffer in bytes; of `MOST_SETTLED` at most, as glibc learns from no larger one.
+
+    Raises:
+        MemoryError: there is no such block.
+    """
+    library = _library()
+    block = library.malloc(min(size, MOST_SETTLED))
+    if not block:
+        raise MemoryError(f"malloc of {size} bytes failed")
+    library.free(block)
+
+
+def _library() -> ctypes.CDLL:
+    """The process's malloc and free."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
+    library.free.restype, library.free.argtypes = None, (ctypes.c_void_p,)
+    return library
+
+
 def providers() -> list[str]:
     """The files that this process has `SYMBOLS` from, links resolved; one where all is well.
 
@@ -49,9 +82,7 @@ def faults_of_a_large_block(tries: int = 4) -> int:
     Raises:
         MemoryError: there is no such block.
     """
-    library = ctypes.CDLL(None)
-    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
-    library.free.restype, library.free.argtypes = None, (ctypes.c_void_p,)
+    library = _library()
     counted = []
     for _ in range(1 + tries):
         before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt

@@ -51,7 +51,7 @@ class Suite(Variable):
     quick: ClassVar[Values] = ()
     late: ClassVar[bool] = False
     measures_again: ClassVar[bool] = False
-    version = "1"
+    version = "2"
 
     param_names: ClassVar[list[str]] = []
     skip_params: ClassVar[list[Values]] = []

@@ -14,8 +14,10 @@ from cputrain.engines import executed, settings, specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
+from cputrain.machine import malloc
 from cputrain.machine import state as machine_state
 from cputrain.machine.reading import Unknown
+from cputrain.model import shapes
 from cputrain.model.counts import counts
 from cputrain.record.answers import Phase, Ready
 from cputrain.record.evidence import Evidence
@@ -34,6 +36,10 @@ from cputrain.worker.stepper import Stepper
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
     from cputrain.engines import Engine, Weights
+
+
+PARAMETER_BYTES = 4
+"""Of a parameter in a checkpoint, which is fp32."""
 
 
 class Preparation:
@@ -127,6 +133,9 @@ class Preparation:
             self.initial = self.engine.weights()  # as the precision has them
             del weights
         self.stepper = self.make_stepper()
+        # As in a run that has written its first checkpoint. Else a reference, which has proven that
+        # it trains, would differ from a cell, which has not yet.
+        malloc.settle(PARAMETER_BYTES * shapes.n_params(experiment))
 
     def join(self) -> None:
         """Meet the other processes that train the model, if there are any."""
