@@ -76,9 +76,12 @@ class StepDelays:
         return [_delay_s(before, after, computing) for before, after in self._around]
 
     def _open(self, name: str) -> tuple[int, int]:
-        paths = (f"{self._folder}/{name}/{file}" for file in ("schedstat", "stat"))
-        schedstat, stat = (os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in paths)
-        return schedstat, stat
+        schedstat = os.open(f"{self._folder}/{name}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return schedstat, os.open(f"{self._folder}/{name}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            os.close(schedstat)
+            raise
 
     def _read(self) -> ByThread:
         states: dict[int, ThreadState] = {}

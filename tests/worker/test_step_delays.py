@@ -96,6 +96,16 @@ def test_threads_that_have_ended_are_let_go():
     assert len([*Path("/proc/self/fd").iterdir()]) <= open_before + 2
 
 
+def test_a_thread_that_ends_while_its_files_are_opened_is_left_out(tmp_path):
+    process = Process(tmp_path, t1=(0, 0, 0), t2=(0, 0, 1))
+    (tmp_path / "proc/self/task/2/stat").unlink()
+    delays, before = StepDelays(1, tmp_path), len([*Path("/proc/self/fd").iterdir()])
+    delays.begin()
+    step(delays, process, t1=(40, 3, 0))
+    assert delays.taken() == [0.003]
+    assert len([*Path("/proc/self/fd").iterdir()]) == before + 2
+
+
 def test_a_kernel_without_counts_is_said(tmp_path):
     (tmp_path / "proc/self/task/1").mkdir(parents=True)
     with pytest.raises(Unknown):
