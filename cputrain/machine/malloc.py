@@ -22,11 +22,11 @@ LARGE = 33 << 20
 (DEFAULT_MMAP_THRESHOLD_MAX in malloc.c, on 64-bit machines)."""
 
 
-MOST_SETTLED = (32 << 20) - (64 << 10)
+LARGEST_LEARNED = (32 << 20) - (64 << 10)
 """Bytes of the largest block whose return glibc learns from, about."""
 
 
-def settle(size: int) -> None:
+def raise_thresholds(size: int) -> None:
     """Take a block and give it back, unwritten, as who writes a checkpoint does with its buffer.
 
     glibc moves two thresholds up when a large block is freed: below the one, later blocks come
@@ -35,13 +35,13 @@ def settle(size: int) -> None:
     the next block has to fault in again. Other allocators take no notice.
 
     Args:
-        size: of the buffer in bytes; of `MOST_SETTLED` at most, as glibc learns from no larger one.
+        size: of the buffer in bytes; `LARGEST_LEARNED` is taken where it is larger.
 
     Raises:
         MemoryError: there is no such block.
     """
     library = _library()
-    block = library.malloc(min(size, MOST_SETTLED))
+    block = library.malloc(min(size, LARGEST_LEARNED))
     if not block:
         raise MemoryError(f"malloc of {size} bytes failed")
     library.free(block)

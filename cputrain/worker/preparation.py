@@ -135,7 +135,7 @@ class Preparation:
         self.stepper = self.make_stepper()
         # As in a run that has written its first checkpoint. Else a reference, which has proven that
         # it trains, would differ from a cell, which has not yet.
-        malloc.settle(PARAMETER_BYTES * shapes.n_params(experiment))
+        malloc.raise_thresholds(PARAMETER_BYTES * shapes.n_params(experiment))
 
     def join(self) -> None:
         """Meet the other processes that train the model, if there are any."""

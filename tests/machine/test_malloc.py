@@ -22,7 +22,7 @@ def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 before = [faults() for _ in range(4)]
-malloc.settle(int(sys.argv[1]))
+malloc.raise_thresholds(int(sys.argv[1]))
 print(json.dumps([before, [faults() for _ in range(4)]]))
 """
 PAGES = 8 * (1 << 20) // 4096
@@ -45,4 +45,4 @@ def test_what_is_freed_after_a_large_block_is_kept():
 def test_a_block_that_glibc_learns_nothing_from_is_not_taken():
     _, after = faults(1 << 40)  # it would be mapped, and unmapped, and nothing else
     assert max(after[1:]) < PAGES / 10
-    assert malloc.MOST_SETTLED < malloc.LARGE
+    assert malloc.LARGEST_LEARNED < malloc.LARGE
