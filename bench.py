@@ -17,6 +17,8 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, "venv")
 PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "cputrain-installed")
+OTHER_PACKAGES = ("PYTHONPATH", "PYTHONHOME")
+"""Variables by which pip takes what lies elsewhere for installed, as long as they are set."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
 
@@ -137,6 +139,8 @@ def main():
     for number in SIGNALS:
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup's
             signal.signal(number, stopped)
+    for name in OTHER_PACKAGES:
+        os.environ.pop(name, None)
     sys.path.insert(0, ROOT)
     from cputrain.commands import cli
 

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import signal
 import socket
@@ -44,6 +45,12 @@ def git(folder, *words):
     subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
+def commit(folder):
+    git(folder, "init")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+
+
 def test_a_zip_without_git_is_told_what_to_do(copy):
     status, lines = bench(copy)
     assert status == 1 and len(lines) == 1
@@ -65,10 +72,23 @@ def test_without_git_it_says_so(copy, tmp_path):
     ]
 
 
+def test_packages_elsewhere_are_not_taken_for_installed(copy, tmp_path):
+    """With a PYTHONPATH that had them, tools were missing as soon as it was not set any more."""
+    elsewhere = tmp_path / "elsewhere" / "packaging-26.0.dist-info"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "METADATA").write_text("Metadata-Version: 2.1\nName: packaging\nVersion: 26.0\n")
+    (elsewhere / "INSTALLER").write_text("pip\n")
+    project = copy / "pyproject.toml"
+    text = re.sub(r"(?ms)^tools = \[.*?^\]", 'tools = ["packaging"]', project.read_text())
+    assert 'tools = ["packaging"]' in text
+    project.write_text(text)
+    commit(copy)
+    bench(copy, "list", PYTHONPATH=str(elsewhere.parent))
+    assert list(copy.glob("venv/lib/*/site-packages/packaging/__init__.py"))
+
+
 def test_without_a_network_it_says_so_and_the_next_start_tries_again(copy):
-    git(copy, "init")
-    git(copy, "add", "-A")
-    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+    commit(copy)
     nowhere = {
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
         "PIP_EXTRA_INDEX_URL": "",
@@ -98,9 +118,7 @@ def nobody_answers():
 def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(
     copy, nobody_answers, number, what
 ):
-    git(copy, "init")
-    git(copy, "add", "-A")
-    git(copy, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-m", "start")
+    commit(copy)
     nowhere = {"PIP_FIND_LINKS": "", "PIP_NO_CACHE_DIR": "1", "PIP_CONFIG_FILE": os.devnull}
     process = subprocess.Popen(
         [sys.executable, "bench.py", "list"],
