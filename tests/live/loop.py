@@ -24,7 +24,7 @@ LOOP = """
 import os, statistics, time
 from cputrain.worker import stepper
 
-SHARE, FIRST, LAST = float(os.environ["STUDY_SHARE"]), 2, 6
+SHARE, FIRST, LAST = float(os.environ["STUDY_SHARE"]), 2, 8
 init, step = stepper.Stepper.__init__, stepper.Stepper._step
 
 def spin(rounds):
@@ -34,7 +34,7 @@ def spin(rounds):
 def begin(self, experiment, *others):
     init(self, experiment, *others)
     self.slowed = experiment.training.seed == 1
-    self.shares, self.rounds = [], 0
+    self.in_step, self.rounds = [], 20000
 
 def slowed(self, batches):
     start = time.perf_counter()
@@ -46,9 +46,9 @@ def slowed(self, batches):
     if done > LAST:
         spin(self.rounds)
         return
-    spin(20000)
-    self.shares.append((middle - start) / (time.perf_counter() - middle))
-    self.rounds = round(SHARE * 20000 * statistics.median(self.shares))
+    spin(self.rounds)  # as many as later: the first ones of a spin take longer
+    self.in_step.append(self.rounds * (middle - start) / (time.perf_counter() - middle))
+    self.rounds = round(SHARE * statistics.median(self.in_step[-3:]))
 
 stepper.Stepper.__init__, stepper.Stepper._step = begin, slowed
 """
