@@ -47,6 +47,7 @@ def test_the_numbers_of_the_readme_are_those_of_its_table(page, known):
     effects = {(row["suite"], row["value"]): row for row in table if row["status"] == "ok"}
     lines = readme.most_telling(page.measured)
     assert lines
+    assert len({line.entry.cell.workers[-1].identity for line in lines}) == len(lines)
     for line in lines:
         row = effects[line.entry.cell.suite, line.entry.cell.value]
         assert row["effect"] == pytest.approx(line.entry.effect, rel=1e-5), AGAIN

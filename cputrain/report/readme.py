@@ -54,8 +54,9 @@ def page_of(root: Path, machine: str) -> MachinePage:
 def most_telling(cells: Sequence[CellRow]) -> list[Line]:
     """The settings at unchanged work that are told to be faster or slower than the default one.
 
-    Of each suite the surest: the one whose interval's nearer end is farthest from 1. Of these as
-    many as there is room for, the surest; from the fastest to the slowest.
+    Of each suite the surest: the one whose interval's nearer end is farthest from 1, and of what
+    runs the same experiment one. Of these as many as there is room for, the surest; from the
+    fastest to the slowest.
     """
     best: dict[str, Line] = {}
     for tried in settings(cells):
@@ -67,7 +68,8 @@ def most_telling(cells: Sequence[CellRow]) -> list[Line]:
         suite = tried.cell.suite
         if suite not in best or entry.surely > best[suite].entry.surely:
             best[suite] = line
-    surest = sorted(best.values(), key=lambda line: -line.entry.surely)[:MOST]
+    distinct = {line.entry.cell.workers[-1].identity: line for line in best.values()}
+    surest = sorted(distinct.values(), key=lambda line: -line.entry.surely)[:MOST]
     return sorted(surest, key=lambda line: line.entry.effect)
 
 
