@@ -30,9 +30,12 @@ NUMPY = {"engine": "numpy", "attention_backend": "manual"}
 def run(experiment, samples=None):
     """All samples of a cell; the last worker's record and the cell."""
     cell = CellRun(CellKey("Trial", ("x",)), experiment)
-    for _ in range(samples or experiment.budget.samples):
-        cell.sample()
-        cell.settle()
+    try:
+        for _ in range(samples or experiment.budget.samples):
+            cell.sample()
+            cell.settle()
+    finally:
+        cell.beside.end()  # a test that fails keeps the cell, and others would wait for the lease
     return json.loads((cell.folder / "run.json").read_text())["workers"][-1], cell
 
 
@@ -147,7 +150,8 @@ def test_a_disturbed_sample_is_repeated_then_kept_and_flagged(leased, rival):
     assert sample["disturbed"] and sample["tries"] == 2
     assert sample["noise"]["run_queue_share"] > 0.05
     assert len(sample["step_s"]) == len(sample["held_up_s"]) == 20
-    assert 0 < sum(sample["held_up_s"]) <= sample["noise"]["lost_share"] * sample["noise"]["wall_s"]
+    lost_s = sample["noise"]["lost_share"] * sample["noise"]["wall_s"]
+    assert 0 < sum(sample["held_up_s"]) <= lost_s * (1 + 1e-9)  # often all of it
 
 
 @pytest.mark.parametrize(
