@@ -41,6 +41,11 @@ class Counted:
         return self.pairs - sum(len(pass_.log_ratios) for pass_ in self.passes)
 
     @property
+    def is_net(self) -> bool:
+        """Whether most of the pairs that count are compared without what others held up."""
+        return 2 * len(self.held_up) > self.pairs - self.dropped
+
+    @property
     def cell_share(self) -> float | None:
         """Share of all pairs whose own block was disturbed, 0 to 1; None without a pair."""
         return self.cell / self.pairs if self.pairs else None

@@ -74,7 +74,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell))
+            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell, pairs))
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
             rows[index] |= _columns(effects[index])

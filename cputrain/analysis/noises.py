@@ -1,4 +1,9 @@
-"""The noise of each engine in each session: learned once, for all cells measured there."""
+"""The noise of each engine in each session: learned once, for all cells measured there.
+
+Pairs that leave out what others held up (`record.sample.is_net`) scatter less than those that
+compare whole steps. So the noise of blocks is learned of each sort by itself, where there are cells
+enough of both.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,13 @@ from dataclasses import dataclass
 from cputrain.analysis import identical
 from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.paired import noise
+from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.results.rows import CellResult
+
+ENOUGH_CELLS = 4
+"""Cells of a sort of pairs that its noise of blocks is learned from; of fewer, their own scatter
+would be most of what their intervals rest on."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +35,19 @@ class LearnedNoise:
     """What is known of one engine's noise in one session.
 
     Attributes:
-        noise: None without an A/A pass.
+        noise: of pairs that leave out what others held up, or of all pairs where one sort has
+            fewer than `ENOUGH_CELLS`; None without an A/A pass.
+        whole: of pairs that compare whole steps; as `noise` where one sort has too few cells.
         pairs: of all cells of that engine, each that ran once.
     """
 
     noise: EngineNoise | None
+    whole: EngineNoise | None
     pairs: Counted
+
+    def of(self, pairs: Counted) -> EngineNoise | None:
+        """The noise of pairs of their sort."""
+        return self.noise if pairs.is_net else self.whole
 
 
 @dataclass(frozen=True)
@@ -45,18 +62,21 @@ class Noises:
     learned: Mapping[NoiseKey, LearnedNoise]
     references: Mapping[str, str | None]
 
-    def of(self, cell: CellResult) -> EngineNoise | None:
+    def of(self, cell: CellResult, pairs: Counted) -> EngineNoise | None:
         """The noise of a cell's pairs: of the noisier one where its reference has another engine.
 
         None where nothing tells it, of one of the two.
+
+        Args:
+            cell: with workers.
+            pairs: of these.
         """
         engines = {identical.engine(cell), self.references[cell.name]}
         session = cell.workers[-1].session
         known = [self.learned.get(NoiseKey(session, name)) for name in engines if name is not None]
-        noises = [place.noise for place in known if place is not None and place.noise is not None]
-        return (
-            max(noises, key=lambda noise_: noise_.worker) if len(noises) == len(engines) else None
-        )
+        noises = [place.of(pairs) for place in known if place is not None]
+        told = [noise_ for noise_ in noises if noise_ is not None]
+        return max(told, key=lambda noise_: noise_.worker) if len(told) == len(engines) else None
 
 
 def learn(cells: Sequence[CellResult]) -> Noises:
@@ -89,9 +109,19 @@ def _learned(
     known = [w for flag in (False, True) for w in identical.distinct(alike, earlier=flag)]
     now = [w for w in known if w.session == place.session]
     before = [w for w in known if w.session != place.session]
+    pairs = counted([*now, *identical.distinct(others)])
+    cells = [counted(cell.workers) for cell in others]
     learned = noise.learn(
-        counted(now).passes,
-        [counted(cell.workers).passes for cell in others],
-        counted(before).passes,
+        counted(now).passes, [cell.passes for cell in cells], counted(before).passes
     )
-    return LearnedNoise(learned, counted([*now, *identical.distinct(others)]))
+    if learned is None:
+        return LearnedNoise(None, None, pairs)
+    sorts: dict[bool, list[tuple[Pass, ...]]] = {True: [], False: []}
+    for each in [*(counted([worker]) for worker in now), *cells]:
+        if each.passes:
+            sorts[each.is_net].append(each.passes)
+    if min(len(passes) for passes in sorts.values()) < ENOUGH_CELLS:
+        return LearnedNoise(learned, learned, pairs)
+    return LearnedNoise(
+        noise.with_blocks(learned, sorts[True]), noise.with_blocks(learned, sorts[False]), pairs
+    )

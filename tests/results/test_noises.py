@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from made_project import beside, steps, worker
+from made_project import beside, change_sample, steps, worker
+from msgspec.structs import replace
 from settled import settled
 
 from cputrain.analysis import noises
+from cputrain.analysis.counted import counted
 from cputrain.analysis.noises import NoiseKey
 from cputrain.record.cell import CellKey
 from cputrain.results.rows import CellResult
@@ -63,17 +65,58 @@ def test_a_cell_beside_another_engine_has_the_noisier_of_the_two_and_teaches_not
     assert known.references["Framework/jax"] == "torch"
     jax = known.learned[NoiseKey("S", "jax")]
     assert (jax.noise.worker, jax.pairs.pairs) == (before.noise.worker, before.pairs.pairs)
-    assert known.of(beside_torch) is jax.noise
+    assert known.of(beside_torch, counted(beside_torch.workers)) is jax.noise
 
 
 def test_an_engine_without_identical_cells_has_none(rng):
     alone = cell("Framework", "numpy", "numpy", rng, base="torch")
     cells = [*identical(rng), cell("Framework", "torch", "torch", rng, base="torch"), alone]
-    assert noises.learn(cells).of(alone) is None
+    assert noises.learn(cells).of(alone, counted(alone.workers)) is None
 
 
 def test_another_session_s_identical_cells_tell_what_workers_are_apart_by(rng):
     later = cell("Heads", "2", "torch", rng, session="T")
     known = noises.learn([*identical(rng), later])
-    assert known.of(later).identical == 8
+    assert known.of(later, counted(later.workers)).identical == 8
     assert known.learned[NoiseKey("T", "torch")].pairs.pairs == 6
+
+
+def loaders(how_many, rng, scatter=0.08):
+    """Cells of torch whose blocks scatter so much, compared by whole steps; a pass each."""
+    made = []
+    for number in range(how_many):
+        slow = cell("Loader", str(number), "torch", rng, base="none", passes=1)
+        for index, sample in enumerate(slow.workers[0].samples):
+            factor = math.exp(scatter * rng.standard_normal())
+            change_sample(slow.workers[0], index, step_s=[factor * s for s in sample.step_s])
+        made.append(slow)
+    return made
+
+
+def without_held_up_time(cells):
+    """The same cells, whose blocks' held-up time is known: nothing."""
+    for own in (worker_ for cell_ in cells for worker_ in cell_.workers):
+        for index, sample in enumerate(own.samples):
+            change_sample(own, index, held_up_s=[0.0] * len(sample.step_s))
+            pair = own.pairs[index]
+            known = replace(pair.reference, held_up_s=[0.0] * len(pair.reference.step_s))
+            own.pairs[index] = replace(pair, reference=known)
+    return cells
+
+
+def test_pairs_of_whole_steps_have_the_noise_of_their_own_sort(rng):
+    net, whole = without_held_up_time(identical(rng)), loaders(6, rng)
+    known = noises.learn([*net, *whole])
+    calm, noisy = (known.of(cell_, counted(cell_.workers)) for cell_ in (net[0], whole[0]))
+    assert 0.005 < calm.block < 0.02 < 0.05 < noisy.block < 0.13
+    assert (calm.worker, calm.identical) == (noisy.worker, noisy.identical)
+    assert known.learned[NoiseKey("S", "torch")].noise is calm
+    alone = noises.learn(net).learned[NoiseKey("S", "torch")].noise
+    assert calm.block == pytest.approx(alone.block, rel=1e-9)
+
+
+def test_of_few_pairs_of_one_sort_all_tell_the_noise(rng):
+    net, whole = without_held_up_time(identical(rng)), loaders(noises.ENOUGH_CELLS - 1, rng)
+    learned = noises.learn([*net, *whole]).learned[NoiseKey("S", "torch")]
+    assert learned.whole is learned.noise
+    assert learned.noise.block > noises.learn(net).learned[NoiseKey("S", "torch")].noise.block

@@ -149,14 +149,14 @@ def _references(root: Path, machine: str) -> dict[str, tuple[WorkerRecord, ...]]
 
 
 def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNoise | None:
-    """torch's, of the newest session that has one: of what is run altered."""
+    """torch's of whole steps, of the newest session that has one: of what is run altered."""
     sessions = sorted(
         {(cell.workers[-1].started, cell.workers[-1].session) for cell in cells if cell.workers}
     )
     for _, session in reversed(sessions):
         learned = analysis.noises.learned.get(NoiseKey(session, "torch"))
-        if learned is not None and learned.noise is not None:
-            return learned.noise
+        if learned is not None and learned.whole is not None:
+            return learned.whole
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,6 +103,18 @@ def learn(
         workers=workers,
         worker_weights=worker_weights,
     )
+
+
+def with_blocks(noise: EngineNoise, cells: Sequence[Sequence[Pass]]) -> EngineNoise:
+    """The same noise, but for that of blocks, which is learned from these cells alone.
+
+    Args:
+        noise: whose scales of the worker effect are kept.
+        cells: the passes of each of them; one at least.
+    """
+    blocks, weights = _likely(BLOCKS, _block_weights(cells))
+    typical = model.PAIR_SD * _quantile(blocks, weights, 0.5)
+    return replace(noise, block=typical, blocks=blocks, block_weights=weights)
 
 
 def _worst(identical: Sequence[Pass]) -> float:
