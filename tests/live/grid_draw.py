@@ -95,14 +95,14 @@ def neighbours(known: Sequence[KnownShare], choice: Experiment) -> list[Combinat
             now = 0.0 if own is None else each.effects.get(own.label, 0.0)
             if own is not None:
                 label = f"tune's choice without {own.label}"
-                _add(label, each.share.plain.but(**back), -now, cells, taken)
+                _add(label, each.share.plain, back, -now, cells, taken)
             for value in values:
                 if each.effects.get(value.label, math.inf) - now > math.log(FAR):
                     continue
                 base = chosen if own is None else back
                 label = f"tune's choice with {value.label}"
-                changed = each.share.plain.but(**{**base, **value.fields})
-                _add(label, changed, each.effects[value.label] - now, cells, taken)
+                expected = each.effects[value.label] - now
+                _add(label, each.share.plain, {**base, **value.fields}, expected, cells, taken)
     return sorted(cells, key=lambda cell: cell.expected)
 
 
@@ -144,15 +144,20 @@ def _take(parts: Parts, cells: list[Combination], taken: set[str]) -> bool:
     if len(fields) != sum(len(single.fields) for single in singles):
         return False  # two of its knobs set the same field
     label = ", ".join((known.share.label, *(single.label for single in singles)))
-    return _add(label, known.share.plain.but(**fields), expected, cells, taken)
+    return _add(label, known.share.plain, fields, expected, cells, taken)
 
 
 def _add(
-    label: str, changed: Experiment, expected: float, cells: list[Combination], taken: set[str]
+    label: str,
+    plain: Experiment,
+    changes: Mapping[str, object],
+    expected: float,
+    cells: list[Combination],
+    taken: set[str],
 ) -> bool:
     """Add a cell, unless it cannot be here or runs what another does; whether it was."""
     try:
-        experiment = specs.settle(changed)
+        experiment = specs.settle(plain.but(**changes))
         if placement.why_not(experiment, stacks.MAIN) is not None:
             return False
     except ExperimentError:

@@ -8,7 +8,7 @@ from cputrain.experiment import Experiment, same_work
 from cputrain.run.session import Session
 from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.planned import PlannedTuning
-from tests.live import grid, grid_shares
+from tests.live import grid, grid_draw, grid_shares
 from tests.live.grid_study import GridStudy
 
 pytestmark = pytest.mark.tools
@@ -79,6 +79,23 @@ def test_cells_train_the_same_and_are_of_the_grid(study):
         assert same_work.is_unchanged(each.to_json(), made.default.to_json())
         assert not set(grid_shares.differing(each, made.default)) & set(KEPT)
         assert each.runtime.compile != "inductor"
+
+
+def test_values_that_a_rule_forbids_together_are_left_out():
+    plain = specs.settle(Experiment())
+    fields = {"allocator": "mimalloc", "huge_pages": "madvise"}
+    singles = tuple(
+        grid_shares.SingleChange(name, value, {name: value}, plain.but(**{name: value}), False)
+        for name, value in fields.items()
+    )
+    share = grid_shares.Share("torch", plain, singles)
+    known = grid_draw.KnownShare(share, 0.0, {"mimalloc": -0.1, "madvise": -0.1})
+    drawn = grid_draw.draw([known], 4, 1, [plain])
+    assert (drawn.product, drawn.near) == (4, 4)
+    labels = {cell.label for cell in drawn.cells}
+    assert "torch, madvise" in labels and "torch, mimalloc, madvise" not in labels
+    near = grid_draw.neighbours([known], singles[0].experiment)
+    assert "tune's choice with madvise" not in {cell.label for cell in near}
 
 
 def test_the_count_is_said_and_nothing_is_measured(own_root, capsys):
