@@ -22,7 +22,8 @@ class Known:
     Attributes:
         engine: of the reference.
         changes: fields that differ from the reference's, by name.
-        value, low, high: time over the reference's, with its 99 % interval.
+        value, low, high: time over the reference's, with its interval: of 99 % for a cell's effect,
+            of 90 % for a race.
     """
 
     engine: str
@@ -35,10 +36,11 @@ class Known:
         """Whether it is the change from one settled experiment to another."""
         if reference.runtime.engine != self.engine:
             return False
-        return _plainly(_flat(experiment, reference)) == _plainly(self.changes)
+        return _plainly(changes(experiment, reference)) == _plainly(self.changes)
 
 
-def _flat(experiment: Experiment, reference: Experiment) -> dict[str, Any]:
+def changes(experiment: Experiment, reference: Experiment) -> dict[str, Any]:
+    """The fields in which one settled experiment differs from another, but for the budget."""
     differing = same_work.differing(experiment.to_json(), reference.to_json())
     return {name: v for part, f in differing.items() if part != "budget" for name, v in f.items()}
 
@@ -60,9 +62,9 @@ def known(analysis: Analysis) -> list[Known]:
             continue
         differing = same_work.differing(setting.cell.experiment, base)
         parts = (fields for part, fields in differing.items() if part != "budget")
-        changes = {name: field for fields in parts for name, field in fields.items()}
+        differs = {name: field for fields in parts for name, field in fields.items()}
         engine = str(base.get("runtime", {}).get("engine"))
-        made.append(Known(engine, changes, value, low, high))
+        made.append(Known(engine, differs, value, low, high))
     return made
 
 

@@ -10,6 +10,7 @@ from cputrain import atomic, paths
 from cputrain.analysis import effects
 from cputrain.analysis.tuning import known
 from cputrain.analysis.tuning.gain import Gain
+from cputrain.analysis.tuning.known import Known
 from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
@@ -43,6 +44,8 @@ class Track:
         session: that it is; its name is that of the folder.
         progress: prints.
         now: seconds of a clock that only grows.
+        earlier: what an earlier tuning of the same model says; it goes before what records say of
+            other models.
 
     Attributes:
         account: keeps its record.
@@ -50,9 +53,15 @@ class Track:
     """
 
     def __init__(
-        self, tuning: PlannedTuning, session: Session, progress: Progress, now: Callable[[], float]
+        self,
+        tuning: PlannedTuning,
+        session: Session,
+        progress: Progress,
+        now: Callable[[], float],
+        earlier: Sequence[Known] = (),
     ) -> None:
         self.tuning, self._session, self._progress, self._now = tuning, session, progress, now
+        self._earlier = earlier
         self.default = specs.settle(tuning.experiment)
         self.account = Account(tuning, self.default, session, progress, now)
         self.gain: Gain | None = None
@@ -80,7 +89,7 @@ class Track:
         self, workers: Workers, cells: Sequence[CellResult], races: float, without_: float
     ) -> Incumbent:
         """The best settings: by races until a time, each change by itself until another."""
-        past = known.known(effects.analyse(cells, {}))
+        past = [*self._earlier, *known.known(effects.analyse(cells, {}))]
         racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
         search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)

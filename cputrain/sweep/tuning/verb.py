@@ -14,7 +14,7 @@ from cputrain.run.conductor.client import Lease, Listening
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning import candidates, knobs
+from cputrain.sweep.tuning import candidates, earlier, knobs
 from cputrain.sweep.tuning.account import shown
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.track import Track, least_s
@@ -94,7 +94,8 @@ class Tune:
             f"{engine['runtime']['engine']} is no part of a PyTorch script of your own: "
             f"the same with {specs.FIRST} alone"
         )
-        self.tracks.append(Track(again, session, self.progress, self.now))
+        told = earlier.told(self.tracks[0].account.record.races, self.default)
+        self.tracks.append(Track(again, session, self.progress, self.now, told))
         self.tracks[1].run(workers)
 
     def end(self) -> None:

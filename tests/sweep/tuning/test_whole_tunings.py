@@ -3,6 +3,8 @@
 import pytest
 from simulated_workers import Simulated
 
+from cputrain.analysis.tuning import known
+from cputrain.analysis.tuning.known import Known
 from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
@@ -104,6 +106,22 @@ def test_where_another_engine_wins_torch_is_tuned_too_in_the_time_that_is_left(t
     assert workers.seconds <= 1.05 * 600
     said = capsys.readouterr().out
     assert said.count("settings: ") == 2 and said.count("train.py") == 1
+
+
+def test_what_the_first_tuning_told_of_torch_is_tried_first_in_the_second(tune, monkeypatch):
+    """Records of another model say that inductor gives nothing, so it would come last."""
+    nothing = Known("torch", {"compile": "inductor"}, 1.0, 0.95, 1.05)
+    monkeypatch.setattr(known, "known", lambda analysis: [nothing])
+
+    def native(e):
+        if e.runtime.engine == "native":
+            return 0.4
+        return 0.6 if e.runtime.compile == "inductor" else faster(e)
+
+    tuning_, _ = tune(Experiment(), native)
+    first, second = (track.account.record for track in tuning_.tracks)
+    assert first.races[0].knob == "engine" and "native" in first.races[0].adopted.label
+    assert "inductor" in second.races[0].adopted.label
 
 
 def test_without_time_for_that_it_says_what_to_run(tune, capsys):
