@@ -41,8 +41,12 @@ class Known:
 
 def changes(experiment: Experiment, reference: Experiment) -> dict[str, Any]:
     """The fields in which one settled experiment differs from another, but for the budget."""
-    differing = same_work.differing(experiment.to_json(), reference.to_json())
-    return {name: v for part, f in differing.items() if part != "budget" for name, v in f.items()}
+    return _differing(experiment.to_json(), reference.to_json())
+
+
+def _differing(experiment: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
+    parts = same_work.differing(experiment, reference)
+    return {name: v for part, f in parts.items() if part != "budget" for name, v in f.items()}
 
 
 def _plainly(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,11 +64,9 @@ def known(analysis: Analysis) -> list[Known]:
         value, low, high = (row.get(name) for name in ("effect", "effect_low", "effect_high"))
         if value is None or low is None or high is None:
             continue
-        differing = same_work.differing(setting.cell.experiment, base)
-        parts = (fields for part, fields in differing.items() if part != "budget")
-        differs = {name: field for fields in parts for name, field in fields.items()}
         engine = str(base.get("runtime", {}).get("engine"))
-        made.append(Known(engine, differs, value, low, high))
+        differing = _differing(setting.cell.experiment, base)
+        made.append(Known(engine, differing, value, low, high))
     return made
 
 
