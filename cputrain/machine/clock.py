@@ -21,15 +21,14 @@ Standard library only; no compiler is needed.
 from __future__ import annotations
 
 import ctypes
-import mmap
-import os
 import platform
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from cputrain.machine.code import mapped
 from cputrain.machine.reading import Unknown
 
 UNROLLED = 512
@@ -121,7 +120,9 @@ def reading() -> dict[str, Any]:
 def agreed_ghz(chains: tuple[Chain, ...], warm_s: float = 0.0) -> float:
     """The clock by the fastest of these chains. Raises Unknown where they disagree."""
     with ExitStack() as stack:
-        calls = [stack.enter_context(_mapped(chain)) for chain in chains]
+        # Called with the interpreter's lock held: other threads would wait for it in between.
+        call = ctypes.PYFUNCTYPE(None, ctypes.c_uint64)
+        calls = [call(stack.enter_context(mapped(chain.code))) for chain in chains]
         end = time.perf_counter() + warm_s
         while time.perf_counter() < end:
             _seconds(calls[0], BURST_CYCLES)
@@ -136,7 +137,7 @@ def agreed_ghz(chains: tuple[Chain, ...], warm_s: float = 0.0) -> float:
     )
 
 
-def _fastest(chains: tuple[Chain, ...], calls: list[Callable[[int], Any]]) -> list[float]:
+def _fastest(chains: tuple[Chain, ...], calls: Sequence[Callable[[int], Any]]) -> list[float]:
     """GHz by each chain, its fastest reading less what an empty call takes; taken in turns."""
     turns = [BURST_CYCLES // (UNROLLED * chain.latency) for chain in chains]
     empty = min(_seconds(calls[0], 1) for _ in range(20))
@@ -156,39 +157,3 @@ def _seconds(call: Callable[[int], Any], turns: int) -> float:
     start = time.perf_counter_ns()
     call(turns)
     return (time.perf_counter_ns() - start) / 1e9
-
-
-@contextmanager
-def _mapped(chain: Chain) -> Iterator[Callable[[int], Any]]:
-    """The chain as a function, in a page that is written first and executable afterwards.
-
-    Raises:
-        Unknown: the system refuses such pages.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    start = ctypes.c_char.from_buffer(page)
-    try:
-        page.write(chain.code)
-        address = ctypes.addressof(start)
-        size, protection = ctypes.c_size_t(mmap.PAGESIZE), mmap.PROT_READ | mmap.PROT_EXEC
-        if libc.mprotect(ctypes.c_void_p(address), size, protection):
-            why = os.strerror(ctypes.get_errno())
-            raise Unknown(f"this system lets no program make code of its own: {why}")
-        _clear_instruction_cache(address, len(chain.code))
-        # Called with the interpreter's lock held: other threads would wait for it in between.
-        yield ctypes.PYFUNCTYPE(None, ctypes.c_uint64)(address)
-    finally:
-        del start
-        page.close()
-
-
-def _clear_instruction_cache(address: int, size: int) -> None:
-    """What Arm needs before new code may run; x86 sees to it by itself. Raises Unknown."""
-    if platform.machine() != "aarch64":
-        return
-    try:
-        clear = ctypes.CDLL("libgcc_s.so.1").__clear_cache
-    except (OSError, AttributeError) as error:
-        raise Unknown(f"new code cannot be made visible to the CPU: {error}") from error
-    clear(ctypes.c_void_p(address), ctypes.c_void_p(address + size))

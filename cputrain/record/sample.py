@@ -15,6 +15,9 @@ MOST_APART, MOST_LOST = 0.08, 0.25
 
 A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
 """
+MOVED = 2.0
+"""Ratio of two round trips from which a hypervisor has moved a CPU meanwhile: 57 and 345 ns were
+seen (docs/figures.md), and 50 to 80 where none was moved."""
 
 
 class Noise(Readings, frozen=True, kw_only=True):
@@ -23,6 +26,8 @@ class Noise(Readings, frozen=True, kw_only=True):
     Attributes:
         energy_j: of all packages (`machine.energy`).
         clock_ghz: the observed clock (`machine.clock`).
+        round_trip_before_ns, round_trip_after_ns: between two CPUs of the mask
+            (`machine.round_trip`), before the block with its discarded steps and after it.
         communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
         disturbed: of one of several processes that train together.
         lost_share: of the wall time, what its threads waited while others had the CPUs, and what
@@ -41,6 +46,8 @@ class Noise(Readings, frozen=True, kw_only=True):
     load_1m: Number | None = None
     energy_j: Number | None = None
     clock_ghz: Number | None = None
+    round_trip_before_ns: Number | None = None
+    round_trip_after_ns: Number | None = None
     communication_cpu_s: Number | None = None
     disturbed: bool | None = None
     lost_share: Number | None = None
@@ -132,7 +139,8 @@ class Sample(Part, frozen=True, kw_only=True):
 
         What takes as much of both leaves their ratio as it is, and so does what `net_s` leaves out.
         Time that the hypervisor gave to others counts, and time that threads waited for a CPU;
-        where that is not known in shares, `disturbed` says it.
+        where that is not known in shares, `disturbed` says it. A CPU that moved meanwhile spoils
+        both.
         """
         own, beside = self.noise, other.noise
         if self.ranks or own.lost_share is None or beside.lost_share is None:
@@ -143,7 +151,18 @@ class Sample(Part, frozen=True, kw_only=True):
                 left, left_beside = left - self.held_up_share, left_beside - other.held_up_share
             waited = own.lost_share > MOST_LOST or left > left_beside + MOST_APART
         stolen, stolen_beside = own.steal_share or 0.0, beside.steal_share or 0.0
-        return waited or stolen > min(stolen_beside + MOST_APART, MOST_LOST)
+        stole = stolen > min(stolen_beside + MOST_APART, MOST_LOST)
+        return waited or stole or _moved(own, beside)
+
+
+def _moved(own: Noise, beside: Noise) -> bool:
+    """Whether a hypervisor put a CPU elsewhere during two blocks, by what the CPUs were apart."""
+    ends = (
+        *(own.round_trip_before_ns, own.round_trip_after_ns),
+        *(beside.round_trip_before_ns, beside.round_trip_after_ns),
+    )
+    known = [ns for ns in ends if ns is not None]
+    return bool(known) and max(known) > MOVED * min(known)
 
 
 def is_net(own: Sample, other: Sample) -> bool:

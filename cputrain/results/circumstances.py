@@ -19,12 +19,14 @@ def columns(workers: Sequence[WorkerRecord]) -> dict[str, Any]:
     minor_faults_per_step, voluntary_switches_per_step, energy_j_per_step (all packages, joules):
     median over the samples; None where a step is reckoned from a part of it.
     clock_ghz: the observed clock, an estimate: median over the samples.
+    round_trip_ns: between two CPUs, after a block (`machine.round_trip`): median over the samples.
     anon_huge_bytes: memory in transparent huge pages, the most of all workers.
     """
     row: dict[str, Any] = {name: _mean(_readings(workers, name)) for name in SHARES}
     for name in COUNTS:
         row[f"{name}_per_step"] = _median(_per_step(workers, name))
     row["clock_ghz"] = _median(_readings(workers, "clock_ghz"))
+    row["round_trip_ns"] = _median(_readings(workers, "round_trip_after_ns"))
     huge = [worker.state.anon_huge_bytes for worker in workers if worker.state]
     row["anon_huge_bytes"] = max((size for size in huge if size is not None), default=None)
     return row

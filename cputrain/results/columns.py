@@ -64,7 +64,7 @@ SCHEMA: dict[str, pl.DataType] = {
     "disturbed_samples": pl.Int64(),
     **dict.fromkeys(("run_queue_share", "steal_share"), pl.Float64()),
     **dict.fromkeys(("minor_faults_per_step", "voluntary_switches_per_step"), pl.Float64()),
-    **dict.fromkeys(("energy_j_per_step", "clock_ghz"), pl.Float64()),
+    **dict.fromkeys(("energy_j_per_step", "clock_ghz", "round_trip_ns"), pl.Float64()),
     "anon_huge_bytes": pl.Int64(),
     **dict.fromkeys(("first_step_s", "import_s", "outside_s"), pl.Float64()),
     **dict.fromkeys(("n_params", "n_trained", "flops_per_step", "flops_formula"), pl.Int64()),

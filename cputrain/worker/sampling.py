@@ -11,7 +11,7 @@ import msgspec
 from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
-from cputrain.machine import clock, energy
+from cputrain.machine import clock, energy, round_trip
 from cputrain.record.part import readings
 from cputrain.record.process import Placement
 from cputrain.record.proof import Check
@@ -73,6 +73,7 @@ class Sampler:
 
     def _once(self, steps: int, discard: int) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
+        apart = round_trip.reading("round_trip_before_ns", self._placement.cpus)
         if discard:
             self._stepper.train(discard)
         joules, waited = energy.read(), self._stepper.waited_s
@@ -82,6 +83,7 @@ class Sampler:
         ranks = self._stepper.ranks
         disturbed = [seen.pop("disturbed"), *(rank.noise.disturbed for rank in ranks)]
         seen |= energy.between(joules, energy.read())
+        seen |= apart | round_trip.reading("round_trip_after_ns", self._placement.cpus)
         if not (discard and self._clock_known):  # it takes a tenth of a short block
             seen |= clock.reading()
             self._clock_known = True

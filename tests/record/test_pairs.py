@@ -22,6 +22,10 @@ def block(step_s, disturbed=False, **noise):
     }
 
 
+def round_trips(before, after):
+    return {"round_trip_before_ns": before, "round_trip_after_ns": after}
+
+
 def worker(*pairs):
     """A worker with pairs of blocks: own seconds, the reference's, whether each was disturbed."""
     experiment = settled()
@@ -65,6 +69,12 @@ def test_the_ratio_is_the_median_over_pairs_that_count():
         ({"steal_share": 0.12}, {"steal_share": 0.0}, (True, False)),
         ({"steal_share": 0.04}, {"steal_share": 0.12}, (False, False)),
         ({"steal_share": 0.3}, {"steal_share": 0.3}, (True, True)),
+        # The hypervisor moved a CPU: during a block, or between the two of them.
+        (round_trips(57, 345), round_trips(57, 57), (True, True)),
+        (round_trips(57, 57), round_trips(345, 345), (True, True)),
+        (round_trips(57, 80), round_trips(50, 60), (False, False)),
+        (round_trips(345, 345), round_trips(345, 350), (False, False)),
+        (round_trips(57, None), {}, (False, False)),
     ],
 )
 def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_other(
