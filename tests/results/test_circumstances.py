@@ -11,7 +11,14 @@ pytestmark = pytest.mark.tools
 READINGS = [
     {"minor_faults": 100, "voluntary_switches": 4, "steal_share": 0.0, "clock_ghz": 3.2},
     {"minor_faults": 20, "voluntary_switches": 0, "steal_share": 0.3, "clock_ghz": None},
-    {"minor_faults": 30, "voluntary_switches": 2, "energy_j": 4.5, "clock_ghz": 3.4},
+    {
+        "minor_faults": 30,
+        "voluntary_switches": 2,
+        "energy_j": 4.5,
+        "clock_ghz": 3.4,
+        "round_trip_before_ns": 340.0,
+        "round_trip_after_ns": 57.0,
+    },
 ]
 
 
@@ -27,6 +34,7 @@ def test_counts_are_per_step_and_the_median_of_the_samples():
     assert columns["minor_faults_per_step"] == 15
     assert columns["voluntary_switches_per_step"] == 1
     assert columns["clock_ghz"] == pytest.approx(3.3)
+    assert columns["round_trip_ns"] == 57
     assert columns["energy_j_per_step"] == pytest.approx(2.25)
     assert columns["steal_share"] == pytest.approx(0.15)
     assert columns["run_queue_share"] is None
