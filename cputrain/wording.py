@@ -35,7 +35,8 @@ def markdown(text: object) -> str:
     """Text for Markdown, in a table too: nothing in it is markup, a link or HTML."""
     plain = " ".join(one_line(text).split())
     plain = re.sub(r"[\\`*|~$\[\]]", r"\\\g<0>", plain).replace("](", "]\\(")
-    plain = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", plain)  # within a word it is no markup
+    # Between two letters or digits it is no markup.
+    plain = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", plain)
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

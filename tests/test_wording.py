@@ -51,6 +51,7 @@ def test_a_terminal_is_told_nothing_but_what_is_seen(text):
 
 @given(texts)
 @example("[x] (y) [z]: javascript:a")
+@example("__0__")
 def test_markdown_shows_the_text_and_obeys_nothing_of_it(text):
     written = f"Said: {wording.markdown(text)} end"
     assert "<" not in written and "\n" not in written and "](javascript:" not in written
