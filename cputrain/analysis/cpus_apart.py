@@ -42,7 +42,7 @@ class Apart:
     """A machine whose CPUs were at two distances.
 
     Attributes:
-        near_ns, far_ns: median round trip of either side.
+        near_ns, far_ns: median round trip of either side; from_ns: the shortest of the far one.
         far_share: of the pairs, those while the CPUs were far apart.
         slower: by engine, the references' steps while they were far over those while they were
             near; of the same experiments, medians.
@@ -51,9 +51,15 @@ class Apart:
 
     near_ns: float
     far_ns: float
+    from_ns: float
     far_share: float
     slower: dict[str, float]
     cells: tuple[OnBothSides, ...]
+
+    def share(self, workers: Sequence[WorkerRecord]) -> float:
+        """Of the workers' pairs, those while the CPUs were far; 0 where nothing is known."""
+        known = [ns >= self.from_ns for worker in workers for ns, _ in _pairs(worker)]
+        return sum(known) / len(known) if known else 0.0
 
 
 def round_trip_ns(worker: WorkerRecord, pair: Pair) -> float | None:
@@ -85,6 +91,7 @@ def apart(cells: Sequence[CellRow]) -> Apart | None:
     return Apart(
         near_ns,
         far_ns,
+        far[0],
         len(far) / len(known),
         _slower(cells, far[0]),
         tuple(sorted(_on_both_sides(cells, far[0]), key=lambda c: -abs(math.log(c.far / c.near)))),

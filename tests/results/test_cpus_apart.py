@@ -55,6 +55,9 @@ def test_two_distances_with_what_a_step_and_an_effect_are_at_either(project):
     assert (apart.near_ns, apart.far_ns) == (57.5, 345)
     assert apart.far_share == pytest.approx(1 / 3)
     assert apart.slower == {"torch": pytest.approx(1.3, rel=0.03)}
+    by_name = {cell.name: cell for cell, _ in cells}
+    assert apart.share(by_name["SeqLen/512"].workers) == pytest.approx(1 / 3)
+    assert apart.share(by_name["SeqLen/256"].workers) == 0
     (cell,) = apart.cells
     assert cell.name == "SeqLen/512"
     assert (cell.near, cell.far) == pytest.approx((2.0, 80 / 52), rel=0.03)

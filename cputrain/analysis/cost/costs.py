@@ -107,6 +107,8 @@ class Costs(msgspec.Struct, frozen=True):
         peak: FLOP/s in fp32; bandwidth: bytes/s; threads: that the peak is of.
         engines: by name.
         drift: of whiles that get longer; empty where the records tell none.
+        far: share of the pairs while the CPUs lay far apart (`analysis.cpus_apart`); predictions
+            are for as much of the time.
     """
 
     peak: float
@@ -114,3 +116,4 @@ class Costs(msgspec.Struct, frozen=True):
     threads: int
     engines: dict[str, EngineCosts]
     drift: list[DriftAt]
+    far: float = 0.0

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cputrain.analysis import moments
+from cputrain.analysis import cpus_apart, moments
 from cputrain.analysis.cost import errors, memory, observed, scope
 from cputrain.analysis.cost.costs import (
     LEVEL,
@@ -39,8 +39,9 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
     rates = _rates(facts)
     if rates is None:
         return None
-    speeds = moments.moments(cells)
-    ratios, held = observed.ratios(cells, speeds), observed.held(cells)
+    speeds, apart = moments.moments(cells), cpus_apart.apart(cells)
+    ratios, held = observed.ratios(cells, speeds, apart), observed.held(cells)
+    far = apart.far_share if apart else 0.0
     engines = {}
     for name in specs.NAMES:
         seconds = observed.reference_s(cells, name)
@@ -50,12 +51,12 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
             continue
         peaks = [peak for peak in held if peak.experiment.runtime.engine == name]
         engines[name] = EngineCosts(
-            of_time(of_engine, seconds, rates, name),
+            of_time(of_engine, seconds, rates, name, far),
             _memory(peaks, name) if len(peaks) >= errors.FEWEST else None,
             seconds,
             scope.ranges([*(ratio.experiment for ratio in fits), scope.plain(name)]),
         )
-    return Costs(rates.peak, rates.bandwidth, rates.threads, engines, _drift(speeds))
+    return Costs(rates.peak, rates.bandwidth, rates.threads, engines, _drift(speeds), far)
 
 
 def _drift(by_session: Mapping[str, Moments]) -> list[DriftAt]:
@@ -76,28 +77,31 @@ def _rates(facts: MachineFacts) -> Rates | None:
     return Rates(peaks[most], facts.bandwidth[moving], int(most))
 
 
-def of_time(ratios: Sequence[Observation], seconds: float, rates: Rates, engine: str) -> Learned:
+def of_time(
+    ratios: Sequence[Observation], seconds: float, rates: Rates, engine: str, far: float = 0.0
+) -> Learned:
     """What an engine's cells tell of the time of a step.
 
     Args:
         ratios: of its cells; at least one of them fits.
         seconds: of a step of its default experiment.
+        far: see `Costs`.
     """
 
-    def row(experiment: Experiment) -> list[float]:
-        return list(terms(experiment, rates).values())
+    def row(experiment: Experiment, far: float) -> list[float]:
+        return list(terms(experiment, rates, far).values())
 
     logs, sds = (
         np.array([getattr(ratio, name) for ratio in ratios]) for name in ("log_ratio", "sd")
     )
     own, reference = (
-        np.array([row(getattr(ratio, name)) for ratio in ratios])
+        np.array([row(getattr(ratio, name), ratio.far) for ratio in ratios])
         for name in ("experiment", "reference")
     )
     counted = _counted(own, [ratio.pages for ratio in ratios])
     beside = _counted(reference, [ratio.reference_pages for ratio in ratios])
     prior, least = [t.prior for t in TERMS.values()], [t.least for t in TERMS.values()]
-    anchor = Anchor(np.array(row(scope.plain(engine))), seconds)
+    anchor = Anchor(np.array(row(scope.plain(engine), far)), seconds)
     experiments = [ratio.experiment for ratio in ratios if ratio.fits]
     return _learned(
         Rows(counted, beside, logs, sds),

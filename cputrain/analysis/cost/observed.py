@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cputrain.analysis import cpus_apart
 from cputrain.analysis.cost import scope
 from cputrain.analysis.drift import Moments
 from cputrain.analysis.ends import CellRow
@@ -37,6 +38,7 @@ class Observation:
         pages, reference_pages: that faulted in a step of either, as the kernel counted them in
             the blocks that were paired; None where it did not.
         fits: whether coefficients may be learned from it; a published run never is.
+        far: share of its pairs while the CPUs lay far apart.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Observation:
     pages: float | None = None
     reference_pages: float | None = None
     fits: bool = True
+    far: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,11 @@ class HeldBytes:
     peak_bytes: int
 
 
-def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Observation]:
+def ratios(
+    cells: Sequence[CellRow],
+    moments: Mapping[str, Moments],
+    apart: cpus_apart.Apart | None = None,
+) -> list[Observation]:
     """Of cells whose cost there are formulas for, each worker once.
 
     A cell that repeats its reference's work, or only reads other data, tells no cost and is left
@@ -68,6 +75,7 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
     Args:
         cells: of one machine.
         moments: `analysis.moments` of them.
+        apart: where their CPUs were; None is always at one distance.
     """
     by_name = {cell.name: cell for cell, _ in cells}
     observations = []
@@ -87,9 +95,11 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
             continue
         ends = row["effect_low"], row["effect_high"]
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
-        pages = _pages(cell.workers)
+        own, beside = _pages(cell.workers)
+        far = apart.share(cell.workers) if apart else 0.0
+        log = math.log(effect)
         observations.append(
-            Observation(cell.name, experiment, reference, math.log(effect), sd, *pages)
+            Observation(cell.name, experiment, reference, log, sd, own, beside, far=far)
         )
     return observations
 

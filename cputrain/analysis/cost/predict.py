@@ -81,8 +81,9 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
             f"{field}: no cost of that is calibrated; python3 bench.py project measures it"
         )
     rates = Rates(costs.peak, costs.bandwidth, costs.threads)
-    by_term = _seconds(experiment, its, rates)
-    of_reference = math.fsum(_seconds(scope.plain(experiment.runtime.engine), its, rates).values())
+    by_term = _seconds(experiment, its, rates, costs.far)
+    plain = scope.plain(experiment.runtime.engine)
+    of_reference = math.fsum(_seconds(plain, its, rates, costs.far).values())
     beyond, at_peak = scope.outside(experiment, its.range), least_s(experiment, rates)
     ratio = max(math.fsum(by_term.values()) / of_reference, at_peak / its.reference_s)
     doubts = scope.doubts(experiment, its.time.doubtful)
@@ -123,8 +124,10 @@ def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:
     return costs.engines[engine]
 
 
-def _seconds(experiment: Experiment, its: EngineCosts, rates: Rates) -> dict[str, float]:
-    counted = terms(experiment, rates)
+def _seconds(
+    experiment: Experiment, its: EngineCosts, rates: Rates, far: float
+) -> dict[str, float]:
+    counted = terms(experiment, rates, far)
     return {name: cost * counted[name] for name, cost in its.time.coefficients.items()}
 
 

@@ -68,12 +68,13 @@ TERMS: dict[str, Term] = {
     "weights": Term("weights read, gradients written", AT_BANDWIDTH, 1.5),
     "optimizer": Term("update", AT_BANDWIDTH, 1.5),
     "dispatch": Term("handing out work", "µs for a pass of a block", 30.0),
+    "apart": Term("more of that while the CPUs lie far apart", "µs for a pass of a block", 500.0),
     "pages": Term("fresh memory", "µs for a page of 4 KiB", 0.5),
 }
 """By name; coefficients are dimensionless where the term is seconds at a rate."""
 
 
-def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
+def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, float]:
     """The terms of one optimizer step, in seconds for a coefficient of 1 in its unit.
 
     n tokens of a micro-batch, of which there are A; C = n_embd, L = n_layer, V = vocab_size,
@@ -88,10 +89,12 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
                              bytes over bandwidth (`moved`)
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
         dispatch             A (L p + 4); a recomputing pass may count as several (`on_paper`)
+        apart                the same, times `far`
         pages                `model.fresh`
 
     Args:
         experiment: settled, of fp32.
+        far: share of the time while its CPUs lie far apart (`analysis.cpus_apart`).
     """
     work, training = flops_per_step(experiment), experiment.training
     trains = training.objective != "forward"
@@ -100,6 +103,7 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
     blocks = experiment.model.n_layer * training.grad_accum
     heads = experiment.model.n_head * training.batch_size
     uneven = attention_work.uneven(experiment, rates.threads)
+    passed_on = 1e-6 * (blocks * (passes + handed) + OUTSIDE_BLOCKS * training.grad_accum)
     update = OPTIMIZER_NUMBERS.get(training.optimizer, OPTIMIZER_NUMBERS["sgd"])
     return {
         "products": work.matmul / rates.peak,
@@ -112,7 +116,8 @@ def terms(experiment: Experiment, rates: Rates) -> dict[str, float]:
         "logits": moved.logits(experiment) / rates.bandwidth,
         "weights": moved.weights(experiment) / rates.bandwidth,
         "optimizer": trains * update * n_trained(experiment) * FLOAT / rates.bandwidth,
-        "dispatch": 1e-6 * (blocks * (passes + handed) + OUTSIDE_BLOCKS * training.grad_accum),
+        "dispatch": passed_on,
+        "apart": far * passed_on,
         "pages": PAGE_UNIT * fresh.pages(experiment),
     }
 

@@ -25,12 +25,13 @@ TRUE = {
     "weights": 2.5,
     "optimizer": 1.2,
     "dispatch": 60.0,
+    "apart": 400.0,
     "pages": 0.9,
 }
 
 
-def seconds(experiment):
-    counted = terms(experiment, RATES)
+def seconds(experiment, far=0.0):
+    counted = terms(experiment, RATES, far)
     return math.fsum(TRUE[name] * counted[name] for name in TRUE)
 
 
@@ -43,17 +44,24 @@ def design():
 
 
 def observations(experiments, noise=0.0, seed=0):
+    """One of each; the CPUs lie far apart during every third."""
     rng, reference = np.random.default_rng(seed), plain("torch")
     return [
         Observation(
             f"Made/{i}",
             experiment,
             reference,
-            math.log(seconds(experiment) / seconds(reference)) + noise * rng.standard_normal(),
+            math.log(seconds(experiment, far) / seconds(reference, far))
+            + noise * rng.standard_normal(),
             max(noise, 0.01),
+            far=far,
         )
-        for i, experiment in enumerate(experiments)
+        for i, (experiment, far) in enumerate(zip(experiments, _far(), strict=False))
     ]
+
+
+def _far():
+    return (float(i % 3 == 2) for i in itertools.count())
 
 
 def learned(experiments, noise=0.0, seed=0):
