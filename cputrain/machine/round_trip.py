@@ -60,16 +60,21 @@ returns the turns that are left.
 """
 
 
+def ends(cpus: Sequence[int]) -> list[int]:
+    """The two CPUs of a mask between which it is measured; none of a mask of one."""
+    return [cpus[0], cpus[-1]] if len(cpus) > 1 else []
+
+
 def reading(name: str, cpus: Sequence[int]) -> dict[str, Any]:
     """For a record: nanoseconds by this name, or None and "<name>_reason". About 1 ms.
 
     Args:
-        cpus: of a mask; it is between the first and the last of them.
+        cpus: of a mask.
     """
     try:
-        if len(cpus) < 2:
+        if not (two := ends(cpus)):
             raise Unknown("the mask has one CPU")
-        return {name: round(between(cpus[0], cpus[-1]), 1)}
+        return {name: round(between(*two), 1)}
     except Unknown as unknown:
         return {name: None, f"{name}_reason": str(unknown)}
 
@@ -95,7 +100,7 @@ def between(cpu: int, other: int) -> float:
 
 
 def _between(call: Callable[[int, int, int, int], int], line: int, cpu: int, other: int) -> float:
-    seconds: list[float] = []
+    each_ns: list[float] = []
     failed: list[str] = []
 
     def bound(to: int, run: Callable[[], bool]) -> None:
@@ -112,7 +117,7 @@ def _between(call: Callable[[int, int, int, int], int], line: int, cpu: int, oth
             begin = time.perf_counter_ns()
             if call(line, TURNS, first, POLLS):
                 return False
-            seconds.append((time.perf_counter_ns() - begin) / TURNS)
+            each_ns.append((time.perf_counter_ns() - begin) / TURNS)
         return True
 
     def answer() -> bool:
@@ -128,4 +133,4 @@ def _between(call: Callable[[int, int, int, int], int], line: int, cpu: int, oth
         thread.join()
     if failed:
         raise Unknown(failed[0])
-    return statistics.median(seconds)
+    return statistics.median(each_ns)

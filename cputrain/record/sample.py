@@ -27,7 +27,8 @@ class Noise(Readings, frozen=True, kw_only=True):
         energy_j: of all packages (`machine.energy`).
         clock_ghz: the observed clock (`machine.clock`).
         round_trip_before_ns, round_trip_after_ns: between two CPUs of the mask
-            (`machine.round_trip`), before the block with its discarded steps and after it.
+            (`machine.round_trip`), before the block with its discarded steps and after it;
+            round_trip_cpus: which two.
         communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
         disturbed: of one of several processes that train together.
         lost_share: of the wall time, what its threads waited while others had the CPUs, and what
@@ -48,9 +49,16 @@ class Noise(Readings, frozen=True, kw_only=True):
     clock_ghz: Number | None = None
     round_trip_before_ns: Number | None = None
     round_trip_after_ns: Number | None = None
+    round_trip_cpus: list[Integer] = field(default_factory=list)
     communication_cpu_s: Number | None = None
     disturbed: bool | None = None
     lost_share: Number | None = None
+
+    @property
+    def round_trips_ns(self) -> list[float]:
+        """Both, as far as they are known."""
+        both = self.round_trip_before_ns, self.round_trip_after_ns
+        return [ns for ns in both if ns is not None]
 
 
 class RankSample(Readings, frozen=True, kw_only=True):
@@ -156,13 +164,14 @@ class Sample(Part, frozen=True, kw_only=True):
 
 
 def _moved(own: Noise, beside: Noise) -> bool:
-    """Whether a hypervisor put a CPU elsewhere during two blocks, by what the CPUs were apart."""
-    ends = (
-        *(own.round_trip_before_ns, own.round_trip_after_ns),
-        *(beside.round_trip_before_ns, beside.round_trip_after_ns),
-    )
-    known = [ns for ns in ends if ns is not None]
-    return bool(known) and max(known) > MOVED * min(known)
+    """Whether a hypervisor put a CPU elsewhere during two blocks, by what the CPUs were apart.
+
+    Blocks of other masks are of other CPUs: what theirs are apart is not compared.
+    """
+    blocks = own.round_trips_ns, beside.round_trips_ns
+    if own.round_trip_cpus == beside.round_trip_cpus:
+        blocks = (blocks[0] + blocks[1],) * 2
+    return any(bool(known) and max(known) > MOVED * min(known) for known in blocks)
 
 
 def is_net(own: Sample, other: Sample) -> bool:

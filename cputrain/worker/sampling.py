@@ -84,6 +84,7 @@ class Sampler:
         disturbed = [seen.pop("disturbed"), *(rank.noise.disturbed for rank in ranks)]
         seen |= energy.between(joules, energy.read())
         seen |= apart | round_trip.reading("round_trip_after_ns", self._placement.cpus)
+        seen["round_trip_cpus"] = round_trip.ends(self._placement.cpus)
         if not (discard and self._clock_known):  # it takes a tenth of a short block
             seen |= clock.reading()
             self._clock_known = True

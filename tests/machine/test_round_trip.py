@@ -79,6 +79,7 @@ def test_a_cpu_that_is_not_ours():
 def test_a_mask_of_one_cpu():
     reading = round_trip.reading("x", [3])
     assert reading == {"x": None, "x_reason": "the mask has one CPU"}
+    assert round_trip.ends([3]) == [] and round_trip.ends([3, 4, 9]) == [3, 9]
 
 
 def test_an_unknown_architecture(monkeypatch):

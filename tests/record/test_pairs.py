@@ -22,8 +22,9 @@ def block(step_s, disturbed=False, **noise):
     }
 
 
-def round_trips(before, after):
-    return {"round_trip_before_ns": before, "round_trip_after_ns": after}
+def round_trips(before, after, *cpus):
+    ends = {"round_trip_before_ns": before, "round_trip_after_ns": after}
+    return ends | {"round_trip_cpus": list(cpus)}
 
 
 def worker(*pairs):
@@ -75,6 +76,9 @@ def test_the_ratio_is_the_median_over_pairs_that_count():
         (round_trips(57, 80), round_trips(50, 60), (False, False)),
         (round_trips(345, 345), round_trips(345, 350), (False, False)),
         (round_trips(57, None), {}, (False, False)),
+        # Of other masks: neighbours beside CPUs of two sockets, and one that moved.
+        (round_trips(30, 30, 0, 1), round_trips(300, 300, 0, 63), (False, False)),
+        (round_trips(30, 90, 0, 1), round_trips(300, 300, 0, 63), (True, True)),
     ],
 )
 def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_other(

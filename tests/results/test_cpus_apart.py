@@ -17,9 +17,10 @@ pytestmark = pytest.mark.tools
 USUAL = settled()
 
 
-def apart_by(record, ns, after=None):
+def apart_by(record, ns, after=None, cpus=(0, 1)):
     """The worker, all of its blocks and its reference's with these round trips."""
     noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
+    noise["round_trip_cpus"] = list(cpus)
     for number in range(len(record.samples)):
         change_sample(record, number, noise=noise)
     others = [
@@ -70,6 +71,12 @@ def test_cpus_that_stay_where_they_are_have_one_distance(project):
     cells = sweep(project, *(passes(project, 0.080, 0.040, ns) for ns in (57.0, 70.0, 84.0)))
     assert cpus_apart.apart(cells) is None
     assert "hypervisor moved" not in (project.root / "result/here/report.html").read_text()
+
+
+def test_cpus_of_another_mask_lie_elsewhere_and_were_not_moved(project):
+    usual = [passes(project, 0.080, 0.040, ns) for ns in (57.0, 60.0)]
+    cells = sweep(project, *usual, passes(project, 0.080, 0.040, 345.0, cpus=(0, 63)))
+    assert cpus_apart.apart(cells) is None
 
 
 def test_a_pair_during_which_a_cpu_moved_is_dropped(project):

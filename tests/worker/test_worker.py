@@ -171,6 +171,18 @@ def test_a_worker_has_its_memory_as_after_a_checkpoint(leased):
     assert min(sample["noise"]["minor_faults"] for sample in record["samples"]) < 1000
 
 
+def test_a_block_says_how_far_apart_its_cpus_were_before_and_after_it(leased):
+    cpus = sorted(os.sched_getaffinity(0))
+    record, _ = run(SMALL, samples=2)
+    for sample in record["samples"]:
+        noise = sample["noise"]
+        if len(cpus) > 1:
+            assert noise["round_trip_cpus"] == [cpus[0], cpus[-1]]
+            assert min(noise["round_trip_before_ns"], noise["round_trip_after_ns"]) > 5
+        else:
+            assert noise["reasons"]["round_trip_after_ns"] == "the mask has one CPU"
+
+
 @pytest.mark.parametrize(
     "line, named",
     [
