@@ -5,6 +5,9 @@ cores that do not; nothing that the guest can read says so. Threads that train t
 arrays from core to core: on an EPYC a step of the baseline took 1.3 times as long while a round
 trip took 345 ns as while it took 57, and on one thread as long in both (docs/figures.md).
 
+It is read in virtual machines alone: elsewhere no CPU is moved, and a clock that falls while a CPU
+waits would look as if one had been.
+
 Two threads, bound to one CPU each, write to one cache line in turns. The code is machine code, as
 that of `clock`: an interpreter takes longer for a turn than the line does.
 
@@ -14,6 +17,7 @@ Standard library only; no compiler is needed.
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 import platform
@@ -21,10 +25,12 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from cputrain.machine import cpu as processor
 from cputrain.machine.code import mapped
-from cputrain.machine.reading import Unknown
+from cputrain.machine.reading import ROOT, Unknown
 
 TURNS = 256
 """Round trips of one reading: 15 to 100 µs."""
@@ -65,18 +71,27 @@ def ends(cpus: Sequence[int]) -> list[int]:
     return [cpus[0], cpus[-1]] if len(cpus) > 1 else []
 
 
-def reading(name: str, cpus: Sequence[int]) -> dict[str, Any]:
+def reading(name: str, cpus: Sequence[int], root: Path = ROOT) -> dict[str, Any]:
     """For a record: nanoseconds by this name, or None and "<name>_reason". About 1 ms.
 
     Args:
         cpus: of a mask.
+        root: where /proc is.
     """
     try:
+        if not _is_guest(root):
+            raise Unknown("no hypervisor is here that could move a CPU")
         if not (two := ends(cpus)):
             raise Unknown("the mask has one CPU")
         return {name: round(between(*two), 1)}
     except Unknown as unknown:
         return {name: None, f"{name}_reason": str(unknown)}
+
+
+@functools.cache
+def _is_guest(root: Path) -> bool:
+    """By x86's flags. Raises Unknown on others, which have none."""
+    return "hypervisor" in processor.info(root, "flags").split()
 
 
 def between(cpu: int, other: int) -> float:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import lease_here
 import pytest
@@ -174,11 +176,17 @@ def test_a_worker_has_its_memory_as_after_a_checkpoint(leased):
 def test_a_block_says_how_far_apart_its_cpus_were_before_and_after_it(leased):
     record, _ = run(SMALL, samples=2)
     cpus = record["placement"]["cpus"]
+    is_guest = re.search(r"^flags.*\bhypervisor\b", Path("/proc/cpuinfo").read_text(), re.M)
     for sample in record["samples"]:
         noise = sample["noise"]
-        if len(cpus) > 1:
+        if not is_guest:
+            assert noise["reasons"]["round_trip_after_ns"]
+        elif len(cpus) > 1:
             assert noise["round_trip_cpus"] == [cpus[0], cpus[-1]]
-            assert min(noise["round_trip_before_ns"], noise["round_trip_after_ns"]) > 5
+            for name in ("round_trip_before_ns", "round_trip_after_ns"):
+                # Tests beside this one may keep a CPU for longer than the threads look.
+                is_busy = "something else had CPU" in noise["reasons"].get(name, "")
+                assert is_busy or noise[name] > 5
         else:
             assert noise["reasons"]["round_trip_after_ns"] == "the mask has one CPU"
 
