@@ -3,18 +3,23 @@
 A pair is dropped as a whole where others took more of one of its blocks than of the other
 (`record.sample.Sample.is_spoilt_beside`): by the time that threads waited for a CPU and by what the
 hypervisor took, never by how long the steps took: a rule that saw step times would drop slow
-blocks, and with them the truth.
+blocks, and with them the truth. Nor do those count that were taken while the CPUs lay elsewhere
+than for most of the machine's pairs (`analysis.places`), where the cell has enough others.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.places import Place, Places
 from cputrain.record.sample import Sample, is_net
 from cputrain.record.worker import WorkerRecord
+
+FEWEST_PAIRS = 2
+"""At the usual place, from which on a cell is judged by them alone."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class Counted:
     Attributes:
         passes: of each worker the pairs that count; a worker without one is no pass.
         pairs: all that there are, dropped ones and those that were taken again too.
+        elsewhere: pairs that do not count as their CPUs lay elsewhere.
+        place: where the CPUs were during those that count; None where that is not known.
         cell, reference: pairs whose block of that side was disturbed; a pair may be in both.
         held_up: of the pairs that count and are compared without it, the share of either block's
             time that others held up.
@@ -34,16 +41,22 @@ class Counted:
     cell: int
     reference: int
     held_up: tuple[tuple[float, float], ...] = ()
+    elsewhere: int = 0
+    place: Place | None = None
 
     @property
     def dropped(self) -> int:
-        """Pairs that do not count."""
-        return self.pairs - sum(len(pass_.log_ratios) for pass_ in self.passes)
+        """Pairs that do not count for what others did."""
+        return self.pairs - self.elsewhere - self._counting
 
     @property
     def is_net(self) -> bool:
         """Whether most of the pairs that count are compared without what others held up."""
-        return 2 * len(self.held_up) > self.pairs - self.dropped
+        return 2 * len(self.held_up) > self._counting
+
+    @property
+    def _counting(self) -> int:
+        return sum(len(pass_.log_ratios) for pass_ in self.passes)
 
     @property
     def cell_share(self) -> float | None:
@@ -64,13 +77,18 @@ class Counted:
         return own, other
 
 
-def counted(workers: Iterable[WorkerRecord]) -> Counted:
+def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Counted:
     """The pairs of these workers, a pass for each worker.
 
     Args:
         workers: of one cell, or of several.
+        places: of the machine. Pairs at its usual place count where these workers have
+            `FEWEST_PAIRS` there, else those at the place where most of theirs are. None takes the
+            pairs of all places together.
     """
-    passes, held_up, pairs, cell, reference = [], [], 0, 0, 0
+    workers = list(workers)
+    place = _place(workers, places)
+    passes, held_up, pairs, cell, reference, elsewhere = [], [], 0, 0, 0, 0
     for worker in workers:
         ratios = []
         for spoilt in worker.spoilt_pairs:
@@ -79,12 +97,28 @@ def counted(workers: Iterable[WorkerRecord]) -> Counted:
         for pair in worker.pairs:
             own, other = worker.disturbed_sides(pair)
             pairs, cell, reference = pairs + 1, cell + own, reference + other
-            if not (own or other):
-                ratios.append(worker.log_ratio(pair))
-                held_up += _held_up(worker.samples[pair.sample], pair.reference)
+            if own or other:
+                continue
+            if places is not None and places.of(worker, pair) not in (place, None):
+                elsewhere += 1
+                continue
+            ratios.append(worker.log_ratio(pair))
+            held_up += _held_up(worker.samples[pair.sample], pair.reference)
         if ratios:
             passes.append(Pass(tuple(ratios)))
-    return Counted(tuple(passes), pairs, cell, reference, tuple(held_up))
+    return Counted(tuple(passes), pairs, cell, reference, tuple(held_up), elsewhere, place)
+
+
+def _place(workers: Sequence[WorkerRecord], places: Places | None) -> Place | None:
+    """Where the pairs of these workers count."""
+    if places is None:
+        return None
+    own, usual = places.counts(workers), places.usual
+    if not own or usual is None:
+        return None
+    return (
+        usual if own.get(usual, 0) >= FEWEST_PAIRS else max(own.items(), key=lambda its: its[1])[0]
+    )
 
 
 def _held_up(own: Sample, other: Sample) -> list[tuple[float, float]]:

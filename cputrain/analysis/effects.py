@@ -6,18 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import noises
+from cputrain.analysis import identical, noises, places
 from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.noises import Noises
 from cputrain.analysis.paired.effect import Effect, effect
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.places import Place, Places
 from cputrain.results import columns
 from cputrain.results.columns import Row
 from cputrain.results.rates import Peaks
 from cputrain.results.rows import CellResult
 
 ALONE = "it was measured without a reference beside it, as by earlier versions"
+ELSEWHERE = "measured while its CPUs were {}, unlike most pairs of this machine"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class CellEffect:
         noise: that the effect was made with; None where nothing tells it.
         first: of the first pass alone, the median over its pairs.
         later: of all passes after it, which had no part in what the first one chose; None without.
+        elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
+            no verdict is told.
     """
 
     effect: Effect
@@ -35,6 +39,7 @@ class CellEffect:
     verdict: Verdict
     first: float
     later: Effect | None
+    elsewhere: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,14 @@ class Analysis:
         rows: one for each cell, in their order.
         effects: by the cell's place among them; cells without a pair that counts are left out.
         noises: of its engines, by session.
+        places: where its CPUs were.
     """
 
     cells: Sequence[CellResult]
     rows: list[Row]
     effects: Mapping[int, CellEffect]
     noises: Noises
+    places: Places
 
 
 def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
@@ -62,31 +69,36 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         peaks: of the machine.
     """
     rows = [columns.row(cell, peaks) for cell in cells]
-    known = noises.learn(cells)
+    at = places.learn(identical.distinct(cell for cell in cells if cell.ok))
+    known = noises.learn(cells, at)
     effects: dict[int, CellEffect] = {}
     by_owner: dict[tuple[str, str], CellEffect] = {}
     for index, cell in enumerate(cells):
         if not (cell.ok and cell.workers):
             continue
-        pairs = counted(cell.workers)
+        pairs = counted(cell.workers, at)
         if not pairs.passes:
             _say(rows[index], _why_none(cell, pairs))
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell, pairs))
+            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell, pairs), at)
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
+            if (place := effects[index].elsewhere) is not None and not cell.is_baseline:
+                _say(rows[index], ELSEWHERE.format(places.WORDS[place]))
             rows[index] |= _columns(effects[index])
         rows[index] |= _dropped(pairs)
-    return Analysis(cells, rows, effects, known)
+    return Analysis(cells, rows, effects, known, at)
 
 
-def _cell_effect(pairs: Counted, noise: EngineNoise | None) -> CellEffect:
+def _cell_effect(pairs: Counted, noise: EngineNoise | None, at: Places) -> CellEffect:
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
     later = effect(others, noise) if others else None
-    return CellEffect(made, noise, verdict(made, noise), math.exp(first.median), later)
+    elsewhere = None if pairs.place == at.usual else pairs.place
+    said = Verdict("not told", 1) if elsewhere else verdict(made, noise)
+    return CellEffect(made, noise, said, math.exp(first.median), later, elsewhere)
 
 
 def _columns(known: CellEffect) -> Row:
@@ -112,6 +124,8 @@ def _dropped(pairs: Counted) -> Row:
         return {}
     own, other = pairs.held_up_shares or (None, None)
     return {
+        "place": pairs.place,
+        "elsewhere_pairs": pairs.elsewhere,
         "dropped_pairs": pairs.dropped,
         "dropped_cell_share": pairs.cell_share,
         "dropped_reference_share": pairs.reference_share,

@@ -15,6 +15,7 @@ from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.paired import noise
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.places import Places
 from cputrain.results.rows import CellResult
 
 ENOUGH_CELLS = 4
@@ -74,43 +75,51 @@ class Noises:
         engines = {identical.engine(cell), self.references[cell.name]}
         session = cell.workers[-1].session
         known = [self.learned.get(NoiseKey(session, name)) for name in engines if name is not None]
-        noises = [place.of(pairs) for place in known if place is not None]
+        noises = [its.of(pairs) for its in known if its is not None]
         told = [noise_ for noise_ in noises if noise_ is not None]
         return max(told, key=lambda noise_: noise_.worker) if len(told) == len(engines) else None
 
 
-def learn(cells: Sequence[CellResult]) -> Noises:
+def learn(cells: Sequence[CellResult], places: Places | None = None) -> Noises:
     """What the cells of one machine say of its noise.
 
     A cell whose reference has another engine tells nothing: two kinds of noise are in its pairs.
+
+    Args:
+        cells: of one machine.
+        places: where its CPUs were. A cell's pairs count at one place, else its passes would differ
+            by where they were taken; those of A/A passes at any, as their ratio is 1 there.
     """
     references = identical.reference_engines(cells)
-    places: dict[NoiseKey, list[CellResult]] = {}
+    by_key: dict[NoiseKey, list[CellResult]] = {}
     for cell in cells:
         name = identical.engine(cell)
         if cell.ok and cell.workers and name is not None and references[cell.name] == name:
-            places.setdefault(NoiseKey(cell.workers[-1].session, name), []).append(cell)
-    learned = {place: _learned(place, here, places) for place, here in places.items()}
+            by_key.setdefault(NoiseKey(cell.workers[-1].session, name), []).append(cell)
+    learned = {key: _learned(key, here, by_key, places) for key, here in by_key.items()}
     return Noises(learned, references)
 
 
 def _learned(
-    place: NoiseKey, here: Sequence[CellResult], places: Mapping[NoiseKey, Sequence[CellResult]]
+    key: NoiseKey,
+    here: Sequence[CellResult],
+    by_key: Mapping[NoiseKey, Sequence[CellResult]],
+    places: Places | None,
 ) -> LearnedNoise:
     others = [c for c in here if not identical.is_identical(c) and c.same_as is None]
     # A/A passes of this engine in every other session that is still in the records.
     alike = [
         cell
-        for other, there in places.items()
-        if other.engine == place.engine
+        for other, there in by_key.items()
+        if other.engine == key.engine
         for cell in there
         if identical.is_identical(cell)
     ]
     known = [w for flag in (False, True) for w in identical.distinct(alike, earlier=flag)]
-    now = [w for w in known if w.session == place.session]
-    before = [w for w in known if w.session != place.session]
+    now = [w for w in known if w.session == key.session]
+    before = [w for w in known if w.session != key.session]
     pairs = counted([*now, *identical.distinct(others)])
-    cells = [counted(cell.workers) for cell in others]
+    cells = [counted(cell.workers, places) for cell in others]
     learned = noise.learn(
         counted(now).passes, [cell.passes for cell in cells], counted(before).passes
     )

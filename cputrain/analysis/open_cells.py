@@ -12,17 +12,28 @@ Key = tuple[str, str]
 """A cell by its suite and value, as in the tables."""
 
 
-def without_effect(analysis: Analysis, session: str) -> list[Key]:
-    """The cells of a session whose pairs were dropped, all of them; each measurement once."""
+def untold(analysis: Analysis, session: str) -> list[Key]:
+    """The cells of a session that have no effect at the machine's usual place yet.
+
+    All of their pairs were dropped, or were taken while the CPUs lay elsewhere than for most of the
+    machine's. Each measurement once.
+    """
     return [
         (cell.suite, cell.value)
         for index, cell in enumerate(analysis.cells)
-        if index not in analysis.effects
+        if _is_untold(analysis, index)
         and cell.ok
         and cell.same_as is None
         and cell.workers[-1].session == session
         and cell.workers[-1].pairs
     ]
+
+
+def _is_untold(analysis: Analysis, index: int) -> bool:
+    known = analysis.effects.get(index)
+    if known is None:
+        return True
+    return known.elsewhere is not None and not identical.is_identical(analysis.cells[index])
 
 
 def candidates(
@@ -46,8 +57,8 @@ def candidates(
         cell = analysis.cells[index]
         key = (cell.suite, cell.value)
         is_left_out = identical.is_identical(cell) and not with_identical
-        is_elsewhere = session is not None and cell.workers[-1].session != session
-        if cell.same_as is not None or is_left_out or is_elsewhere:
+        is_of_another = session is not None and cell.workers[-1].session != session
+        if cell.same_as is not None or is_left_out or is_of_another:
             continue
         takes_s = given.get(key, cell.workers[-1].wall_s or 0.0)
         chosen.append(Candidate(key, known.effect, known.noise, takes_s, cell.suite))

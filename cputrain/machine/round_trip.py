@@ -5,9 +5,6 @@ cores that do not; nothing that the guest can read says so. Threads that train t
 arrays from core to core: on an EPYC a step of the baseline took 1.3 times as long while a round
 trip took 345 ns as while it took 57, and on one thread as long in both (docs/figures.md).
 
-It is read in virtual machines alone: elsewhere no CPU is moved, and a clock that falls while a CPU
-waits would look as if one had been.
-
 Two threads, bound to one CPU each, write to one cache line in turns. The code is machine code, as
 that of `clock`: an interpreter takes longer for a turn than the line does.
 
@@ -17,20 +14,15 @@ Standard library only; no compiler is needed.
 from __future__ import annotations
 
 import ctypes
-import functools
 import mmap
-import os
 import platform
 import statistics
-import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-from cputrain.machine import cpu as processor
+from cputrain.machine import two_cpus
 from cputrain.machine.code import mapped
-from cputrain.machine.reading import ROOT, Unknown
+from cputrain.machine.reading import Unknown
 
 TURNS = 256
 """Round trips of one reading: 15 to 100 µs."""
@@ -66,34 +58,6 @@ returns the turns that are left.
 """
 
 
-def ends(cpus: Sequence[int]) -> list[int]:
-    """The two CPUs of a mask between which it is measured; none of a mask of one."""
-    return [cpus[0], cpus[-1]] if len(cpus) > 1 else []
-
-
-def reading(name: str, cpus: Sequence[int], root: Path = ROOT) -> dict[str, Any]:
-    """For a record: nanoseconds by this name, or None and "<name>_reason". About 1 ms.
-
-    Args:
-        cpus: of a mask.
-        root: where /proc is.
-    """
-    try:
-        if not _is_guest(root):
-            raise Unknown("no hypervisor is here that could move a CPU")
-        if not (two := ends(cpus)):
-            raise Unknown("the mask has one CPU")
-        return {name: round(between(*two), 1)}
-    except Unknown as unknown:
-        return {name: None, f"{name}_reason": str(unknown)}
-
-
-@functools.cache
-def _is_guest(root: Path) -> bool:
-    """By x86's flags. Raises Unknown on others, which have none."""
-    return "hypervisor" in processor.info(root, "flags").split()
-
-
 def between(cpu: int, other: int) -> float:
     """Nanoseconds of a round trip between two CPUs: a median.
 
@@ -116,16 +80,6 @@ def between(cpu: int, other: int) -> float:
 
 def _between(call: Callable[[int, int, int, int], int], line: int, cpu: int, other: int) -> float:
     each_ns: list[float] = []
-    failed: list[str] = []
-
-    def bound(to: int, run: Callable[[], bool]) -> None:
-        try:
-            os.sched_setaffinity(0, {to})  # of this thread alone
-        except OSError as error:
-            failed.append(f"CPU {to}: {error.strerror}")
-        else:
-            if not run():
-                failed.append(f"something else had CPU {cpu} or CPU {other}")
 
     def start() -> bool:
         for first in range(0, 2 * TURNS * READINGS, 2 * TURNS):
@@ -138,14 +92,5 @@ def _between(call: Callable[[int, int, int, int], int], line: int, cpu: int, oth
     def answer() -> bool:
         return not call(line, TURNS * READINGS, 1, POLLS * READINGS)
 
-    threads = [
-        threading.Thread(target=bound, args=each, name="round trip", daemon=True)
-        for each in ((other, answer), (cpu, start))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise Unknown(failed[0])
+    two_cpus.run((other, answer), (cpu, start))
     return statistics.median(each_ns)

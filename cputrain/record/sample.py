@@ -18,6 +18,8 @@ A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
 MOVED = 2.0
 """Ratio of two round trips from which a hypervisor has moved a CPU meanwhile: 57 and 345 ns were
 seen (docs/figures.md), and 50 to 80 where none was moved."""
+SHARED = 1.4
+"""From this ratio of times at once and alone on (`machine.one_core`) two CPUs are one core."""
 
 
 class Noise(Readings, frozen=True, kw_only=True):
@@ -29,6 +31,8 @@ class Noise(Readings, frozen=True, kw_only=True):
         round_trip_before_ns, round_trip_after_ns: between two CPUs of the mask
             (`machine.round_trip`), before the block with its discarded steps and after it;
             round_trip_cpus: which two.
+        at_once_before, at_once_after: of the same two, how many times as long additions take on
+            both at once (`machine.one_core`).
         communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
         disturbed: of one of several processes that train together.
         lost_share: of the wall time, what its threads waited while others had the CPUs, and what
@@ -50,6 +54,8 @@ class Noise(Readings, frozen=True, kw_only=True):
     round_trip_before_ns: Number | None = None
     round_trip_after_ns: Number | None = None
     round_trip_cpus: list[Integer] = field(default_factory=list)
+    at_once_before: Number | None = None
+    at_once_after: Number | None = None
     communication_cpu_s: Number | None = None
     disturbed: bool | None = None
     lost_share: Number | None = None
@@ -57,8 +63,16 @@ class Noise(Readings, frozen=True, kw_only=True):
     @property
     def round_trips_ns(self) -> list[float]:
         """Both, as far as they are known."""
-        both = self.round_trip_before_ns, self.round_trip_after_ns
-        return [ns for ns in both if ns is not None]
+        return _known(self.round_trip_before_ns, self.round_trip_after_ns)
+
+    @property
+    def at_once_ratios(self) -> list[float]:
+        """Both, as far as they are known."""
+        return _known(self.at_once_before, self.at_once_after)
+
+
+def _known(*readings: float | None) -> list[float]:
+    return [reading for reading in readings if reading is not None]
 
 
 class RankSample(Readings, frozen=True, kw_only=True):
@@ -168,10 +182,12 @@ def _moved(own: Noise, beside: Noise) -> bool:
 
     Blocks of other masks are of other CPUs: what theirs are apart is not compared.
     """
-    blocks = own.round_trips_ns, beside.round_trips_ns
+    trips = own.round_trips_ns, beside.round_trips_ns
+    cores = [[ratio > SHARED for ratio in its.at_once_ratios] for its in (own, beside)]
     if own.round_trip_cpus == beside.round_trip_cpus:
-        blocks = (blocks[0] + blocks[1],) * 2
-    return any(bool(known) and max(known) > MOVED * min(known) for known in blocks)
+        trips, cores = (trips[0] + trips[1],) * 2, [cores[0] + cores[1]]
+    far = any(bool(known) and max(known) > MOVED * min(known) for known in trips)
+    return far or any(len(set(known)) > 1 for known in cores)
 
 
 def is_net(own: Sample, other: Sample) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from cputrain import wording
-from cputrain.analysis import by_engine, cpus_apart
+from cputrain.analysis import by_engine, cpus_apart, places
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_made
@@ -98,6 +98,7 @@ def text(page: MachinePage, output: Path) -> str:
         "drift": drawn.drift(drift),
         "drifted": trust.spread(drift),
         "moved": cpus_apart.apart(page.measured),
+        "where": places.WORDS,
         "cells": page.measured,
         "record": functools.partial(_record, output),
         "command": _command,

@@ -93,7 +93,8 @@ def _pairs(row: Row) -> str:
     """ "30 (3)", "28 of 30 (3)"."""
     if not row["pairs"]:
         return ""
-    every = f" of {row['pairs'] + row['dropped_pairs']}" if row["dropped_pairs"] else ""
+    others = row["dropped_pairs"] + row["elsewhere_pairs"]
+    every = f" of {row['pairs'] + others}" if others else ""
     return f"{row['pairs']}{every} ({row['passes']})"
 
 

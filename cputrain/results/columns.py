@@ -28,6 +28,8 @@ PAIRED: dict[str, pl.DataType] = {
     **dict.fromkeys(("first_effect", "later_effect", "later_high"), pl.Float64()),
     "verdict": pl.String(),
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
+    "elsewhere_pairs": pl.Int64(),
+    "place": pl.String(),
     **dict.fromkeys(("dropped_cell_share", "dropped_reference_share"), pl.Float64()),
     **dict.fromkeys(("held_up_cell_share", "held_up_reference_share"), pl.Float64()),
     "same_as": pl.String(),
@@ -38,7 +40,9 @@ effect: time of the cell over its reference's, with its 99 % interval; None for 
 same_within: the least ratio that it is the same time within, both ways, by two tests at 5 %.
 first_effect: of the first pass alone; later_effect: of those after it, and its 99 % interval's end.
 verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
-passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile.
+passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile;
+    elsewhere_pairs: that do not, as the CPUs lay elsewhere.
+place: where the CPUs lay (`analysis.places`); None where that is not known.
 dropped_cell_share, dropped_reference_share: of all pairs, those whose block of that side was hit.
 held_up_cell_share, held_up_reference_share: of the time of that side's blocks, what threads waited
     while others had their CPUs; the effect leaves it out. None where that cannot be told.

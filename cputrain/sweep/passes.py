@@ -69,7 +69,7 @@ def further(
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
     left_s = until - time.monotonic()
     taken = set()
-    for key in open_cells.without_effect(analysis, session.id):  # nothing is known of them
+    for key in open_cells.untold(analysis, session.id):
         if key in seconds and seconds[key] + SUITE_S <= left_s:
             taken.add(key)
             left_s -= seconds[key] + SUITE_S

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
-from cputrain.machine import clock, energy, round_trip
+from cputrain.machine import clock, energy, one_core, round_trip, two_cpus
 from cputrain.record.part import readings
 from cputrain.record.process import Placement
 from cputrain.record.proof import Check
@@ -73,7 +73,7 @@ class Sampler:
 
     def _once(self, steps: int, discard: int) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
-        apart = round_trip.reading("round_trip_before_ns", self._placement.cpus)
+        place = self._place("before")
         if discard:
             self._stepper.train(discard)
         joules, waited = energy.read(), self._stepper.waited_s
@@ -83,8 +83,8 @@ class Sampler:
         ranks = self._stepper.ranks
         disturbed = [seen.pop("disturbed"), *(rank.noise.disturbed for rank in ranks)]
         seen |= energy.between(joules, energy.read())
-        seen |= apart | round_trip.reading("round_trip_after_ns", self._placement.cpus)
-        seen["round_trip_cpus"] = round_trip.ends(self._placement.cpus)
+        seen |= place | self._place("after")
+        seen["round_trip_cpus"] = two_cpus.ends(self._placement.cpus)
         if not (discard and self._clock_known):  # it takes a tenth of a short block
             seen |= clock.reading()
             self._clock_known = True
@@ -99,6 +99,12 @@ class Sampler:
             ranks=ranks,
         )
         return _with_passes(sample, self._stepper.passes), busy
+
+    def _place(self, when: str) -> dict[str, Any]:
+        """Readings of where its CPUs are, off the clock."""
+        cpus = self._placement.cpus
+        trip = two_cpus.reading(f"round_trip_{when}_ns", cpus, round_trip.between)
+        return trip | two_cpus.reading(f"at_once_{when}", cpus, one_core.at_once)
 
 
 def _with_passes(sample: Sample, by_step: list[PassSeconds]) -> Sample:

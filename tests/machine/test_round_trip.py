@@ -75,28 +75,6 @@ def test_a_cpu_that_is_not_ours():
     assert time.monotonic() - start < 30  # the other thread gave up
 
 
-def cpuinfo(root, flags):
-    (root / "proc").mkdir()
-    (root / "proc/cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {flags}\n")
-    return root
-
-
-@two
-def test_a_reading_of_a_virtual_machine_and_none_of_a_real_one(tmp_path):
-    for folder in ("guest", "real"):
-        (tmp_path / folder).mkdir()
-    guest, real = cpuinfo(tmp_path / "guest", "hypervisor"), cpuinfo(tmp_path / "real", "sse2")
-    assert round_trip.reading("x", CPUS, guest)["x"] > 5
-    reading = round_trip.reading("x", CPUS, real)
-    assert reading == {"x": None, "x_reason": "no hypervisor is here that could move a CPU"}
-
-
-def test_a_mask_of_one_cpu(tmp_path):
-    reading = round_trip.reading("x", [3], cpuinfo(tmp_path, "hypervisor"))
-    assert reading == {"x": None, "x_reason": "the mask has one CPU"}
-    assert round_trip.ends([3]) == [] and round_trip.ends([3, 4, 9]) == [3, 9]
-
-
 def test_an_unknown_architecture(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     with pytest.raises(Unknown, match="riscv64"):

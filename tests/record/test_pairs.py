@@ -27,6 +27,11 @@ def round_trips(before, after, *cpus):
     return ends | {"round_trip_cpus": list(cpus)}
 
 
+def at_once(before, after, *cpus):
+    ratios = {"at_once_before": before, "at_once_after": after}
+    return round_trips(84, 84, *cpus) | ratios
+
+
 def worker(*pairs):
     """A worker with pairs of blocks: own seconds, the reference's, whether each was disturbed."""
     experiment = settled()
@@ -79,6 +84,12 @@ def test_the_ratio_is_the_median_over_pairs_that_count():
         # Of other masks: neighbours beside CPUs of two sockets, and one that moved.
         (round_trips(30, 30, 0, 1), round_trips(300, 300, 0, 63), (False, False)),
         (round_trips(30, 90, 0, 1), round_trips(300, 300, 0, 63), (True, True)),
+        # To one core, or from it: the round trips hardly tell.
+        (at_once(1.0, 1.75), at_once(1.0, 1.0), (True, True)),
+        (at_once(1.0, 1.0), at_once(1.75, 1.75), (True, True)),
+        (at_once(1.75, 1.75), at_once(1.7, 1.8), (False, False)),
+        (at_once(1.0, None), at_once(0.9, 1.2), (False, False)),
+        (at_once(1.0, 1.0, 0, 1), at_once(1.75, 1.75, 0, 63), (False, False)),
     ],
 )
 def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_other(

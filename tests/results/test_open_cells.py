@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from cputrain.analysis.effects import analyse
-from cputrain.analysis.open_cells import candidates, without_effect
+from cputrain.analysis.open_cells import candidates, untold
 from cputrain.analysis.paired import planning
 from cputrain.record.cell import CellKey
 from cputrain.results import rows
@@ -60,8 +60,8 @@ def test_a_cell_whose_pairs_were_all_dropped_is_named_once(project):
     disturbed = [structs.replace(sample, disturbed=True) for sample in lost.samples]
     project.record("Heads", 2, [lost.but(samples=disturbed)])
     known = analyse(rows.read(project.root, "here")[0], {})
-    assert without_effect(known, lost.session) == [("Heads", "2")]
-    assert without_effect(known, "another") == []
+    assert untold(known, lost.session) == [("Heads", "2")]
+    assert untold(known, "another") == []
     assert ("Heads", "2") not in {candidate.key for candidate in candidates(known)}
 
 

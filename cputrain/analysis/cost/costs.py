@@ -107,7 +107,7 @@ class Costs(msgspec.Struct, frozen=True):
         peak: FLOP/s in fp32; bandwidth: bytes/s; threads: that the peak is of.
         engines: by name.
         drift: of whiles that get longer; empty where the records tell none.
-        far: share of the pairs while the CPUs lay far apart (`analysis.cpus_apart`); predictions
+        far: share of the pairs while the CPUs lay far apart (`analysis.places`); predictions
             are for as much of the time.
     """
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cputrain.analysis import cpus_apart, moments
+from cputrain.analysis import identical, moments, places
 from cputrain.analysis.cost import errors, memory, observed, scope
 from cputrain.analysis.cost.costs import (
     LEVEL,
@@ -39,9 +39,9 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
     rates = _rates(facts)
     if rates is None:
         return None
-    speeds, apart = moments.moments(cells), cpus_apart.apart(cells)
-    ratios, held = observed.ratios(cells, speeds, apart), observed.held(cells)
-    far = apart.far_share if apart else 0.0
+    speeds = moments.moments(cells)
+    ratios, held = observed.ratios(cells, speeds), observed.held(cells)
+    far = places.learn(identical.distinct(cell for cell, _ in cells if cell.ok)).share("far")
     engines = {}
     for name in specs.NAMES:
         seconds = observed.reference_s(cells, name)

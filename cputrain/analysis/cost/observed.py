@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import cpus_apart
 from cputrain.analysis.cost import scope
 from cputrain.analysis.drift import Moments
 from cputrain.analysis.ends import CellRow
@@ -38,7 +37,7 @@ class Observation:
         pages, reference_pages: that faulted in a step of either, as the kernel counted them in
             the blocks that were paired; None where it did not.
         fits: whether coefficients may be learned from it; a published run never is.
-        far: share of its pairs while the CPUs lay far apart.
+        far: share of its pairs that count while the CPUs lay far apart.
     """
 
     name: str
@@ -61,11 +60,7 @@ class HeldBytes:
     peak_bytes: int
 
 
-def ratios(
-    cells: Sequence[CellRow],
-    moments: Mapping[str, Moments],
-    apart: cpus_apart.Apart | None = None,
-) -> list[Observation]:
+def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Observation]:
     """Of cells whose cost there are formulas for, each worker once.
 
     A cell that repeats its reference's work, or only reads other data, tells no cost and is left
@@ -75,7 +70,6 @@ def ratios(
     Args:
         cells: of one machine.
         moments: `analysis.moments` of them.
-        apart: where their CPUs were; None is always at one distance.
     """
     by_name = {cell.name: cell for cell, _ in cells}
     observations = []
@@ -96,7 +90,7 @@ def ratios(
         ends = row["effect_low"], row["effect_high"]
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
         own, beside = _pages(cell.workers)
-        far = apart.share(cell.workers) if apart else 0.0
+        far = float(row["place"] == "far")
         log = math.log(effect)
         observations.append(
             Observation(cell.name, experiment, reference, log, sd, own, beside, far=far)

@@ -94,7 +94,7 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
 
     Args:
         experiment: settled, of fp32.
-        far: share of the time while its CPUs lie far apart (`analysis.cpus_apart`).
+        far: share of the time while its CPUs lie far apart (`analysis.places`).
     """
     work, training = flops_per_step(experiment), experiment.training
     trains = training.objective != "forward"

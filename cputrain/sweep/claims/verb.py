@@ -108,9 +108,8 @@ class Claims:
         """
         judged = self._judged()
         wanted = {claim.id for claim in self.claims}
-        # Others had the CPUs during all of their pairs.
-        dropped = open_cells.without_effect(judged.analysis, self.session.id)
-        names = {value for _, value in dropped} | {
+        untold = open_cells.untold(judged.analysis, self.session.id)
+        names = {value for _, value in untold} | {
             name
             for verdict in judged.verdicts
             if verdict.id in wanted and verdict.verdict == UNTOLD and verdict.further_passes

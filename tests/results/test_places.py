@@ -1,0 +1,152 @@
+"""Pairs by where the CPUs lay: made-up sweeps at several places, and at one."""
+
+import re
+
+import msgspec
+import pytest
+from made_project import beside, change_sample, steps, worker
+from settled import settled
+
+from cputrain.analysis import cpus_apart, effects, open_cells
+from cputrain.record.sample import Noise
+from cputrain.report.export import export
+from cputrain.results import rows
+
+pytestmark = pytest.mark.tools
+
+USUAL = settled()
+
+
+def at(record, ns, after=None, cpus=(0, 1), at_once=1.0):
+    """The worker, all of its blocks and its reference's with these readings."""
+    noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
+    noise |= {"at_once_before": at_once, "at_once_after": at_once}
+    noise["round_trip_cpus"] = list(cpus)
+    for number in range(len(record.samples)):
+        change_sample(record, number, noise=noise)
+    others = [
+        msgspec.structs.replace(
+            pair, reference=msgspec.structs.replace(pair.reference, noise=Noise(**noise))
+        )
+        for pair in record.pairs
+    ]
+    return record.but(pairs=others)
+
+
+def passes(project, step_s, reference_s, ns, **others):
+    record = worker(USUAL.but(seq_len=512), steps(step_s, project.rng))
+    return at(beside(record, reference_s, project.rng), ns, **others)
+
+
+def sweep(project, *workers):
+    project.suite("SeqLen", "seq_len", (256, 512))
+    project.cell("SeqLen", 256, 0.042)
+    project.record("SeqLen", 512, list(workers))
+    project.result("SeqLen", 512, [0.08])
+    project.save()
+    export(project.root)
+    cells, _ = rows.read(project.root, "here")
+    return list(zip(cells, effects.analyse(cells, {}).rows, strict=True))
+
+
+def row_of(cells):
+    return next(row for cell, row in cells if cell.name == "SeqLen/512")
+
+
+def test_what_a_step_and_an_effect_are_at_each_place(project):
+    """Far apart the reference takes 1.3 times as long, on one core 1.5; one thread no longer."""
+    near = [passes(project, 0.080, 0.040, 57.0 + n) for n in range(2)]
+    far = passes(project, 0.080, 0.052, 345.0)
+    cells = sweep(project, *near, far, passes(project, 0.080, 0.060, 67.0, at_once=1.75))
+    apart = cpus_apart.apart(cells)
+    assert apart.places.trip_ns == {"near": 57.5, "far": 345, "one core": 67}
+    assert apart.places.usual == "near" and apart.shown == ("one core", "near", "far")
+    assert apart.places.share("far") == apart.places.share("one core") == pytest.approx(1 / 4)
+    assert apart.slower["far"] == {"torch": pytest.approx(1.3, rel=0.03)}
+    assert apart.slower["one core"] == {"torch": pytest.approx(1.5, rel=0.03)}
+    (cell,) = apart.cells
+    assert cell.name == "SeqLen/512"
+    at_each = {"near": 2.0, "far": 80 / 52, "one core": 80 / 60}
+    assert cell.effects == pytest.approx(at_each, rel=0.03)
+    text = (project.root / "result/here/report.html").read_text()
+    assert "25 % of the pairs were taken while they were one core" in text
+    assert re.search(r"While they were far apart references took 1\.[23]\d*x \(torch\)", text)
+    assert "Effects by where the CPUs lay" in text and "or one was moved" in text
+
+
+def test_a_cell_is_judged_by_its_pairs_at_the_usual_place(project):
+    near = [passes(project, 0.080, 0.040, 57.0 + n) for n in range(2)]
+    cells = sweep(project, near[0], passes(project, 0.080, 0.052, 345.0), near[1])
+    row = row_of(cells)
+    assert row["effect"] == pytest.approx(2.0, rel=0.02) and row["place"] == "near"
+    assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (6, 3, 0)
+    assert row["passes"] == 2 and row["reason"] is None
+
+
+def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
+    """Its effect is shown, and that it is of another place; the usual one is Heads' here."""
+    project.suite("Heads", "n_head", (2, 4))
+    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
+    project.record("Heads", 4, [at(record, 57.0) for record in alike])
+    project.result("Heads", 4, [0.04])
+    cells = sweep(project, passes(project, 0.080, 0.060, 67.0, at_once=1.75))
+    row = row_of(cells)
+    assert row["effect"] == pytest.approx(80 / 60, rel=0.03) and row["place"] == "one core"
+    assert (row["verdict"], row["further_passes"]) == ("not told", 1)
+    assert (
+        row["reason"] == "measured while its CPUs were one core, unlike most pairs of this machine"
+    )
+    found, _ = rows.read(project.root, "here")
+    known = effects.analyse(found, {})
+    session = next(cell for cell in found if cell.name == "SeqLen/512").workers[-1].session
+    assert ("SeqLen", "512") in open_cells.untold(known, session)
+
+
+def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by(project):
+    """The same passes with and without readings: 20 % between places is no worker's doing."""
+
+    def noise_of(ns):
+        made = [
+            beside(worker(USUAL.but(seq_len=512), steps(0.08, project.rng)), other, project.rng)
+            for other in (0.04, 0.05, 0.04, 0.05, 0.04)
+        ]
+        cells = sweep(project, *(at(r, n) if n else r for r, n in zip(made, ns, strict=True)))
+        (known,) = effects.analyse([cell for cell, _ in cells], {}).noises.learned.values()
+        return known.noise.worker
+
+    told = noise_of((57.0, 345.0, 57.0, 345.0, 57.0))
+    assert noise_of((None,) * 5) > 3 * told
+
+
+def test_where_no_place_is_known_all_pairs_count(project):
+    record = passes(project, 0.080, 0.040, 57.0)
+    cells = sweep(project, record, passes(project, 0.080, 0.052, 345.0, cpus=(0, 63)))
+    assert (row_of(cells)["pairs"], row_of(cells)["elsewhere_pairs"]) == (6, 0)
+
+
+def test_cpus_that_stay_have_one_place(project):
+    cells = sweep(project, *(passes(project, 0.080, 0.040, ns) for ns in (57.0, 70.0, 84.0)))
+    assert cpus_apart.apart(cells) is None
+    assert "The CPUs were moved" not in (project.root / "result/here/report.html").read_text()
+
+
+def test_cpus_of_another_mask_lie_elsewhere_and_were_not_moved(project):
+    usual = [passes(project, 0.080, 0.040, ns) for ns in (57.0, 60.0)]
+    cells = sweep(project, *usual, passes(project, 0.080, 0.040, 345.0, cpus=(0, 63)))
+    assert cpus_apart.apart(cells) is None
+
+
+def test_a_pair_during_which_a_cpu_moved_is_dropped(project):
+    moved = passes(project, 0.080, 0.040, 57.0, after=345.0)
+    cells = sweep(project, passes(project, 0.080, 0.040, 57.0), moved)
+    assert (row_of(cells)["pairs"], row_of(cells)["dropped_pairs"]) == (3, 3)
+    assert cpus_apart.apart(cells) is None
+
+
+def test_records_without_round_trips_tell_none(project):
+    project.suite("SeqLen", "seq_len", (256, 512))
+    project.cell("SeqLen", 256, 0.042)
+    project.cell("SeqLen", 512, 0.081, USUAL.but(seq_len=512))
+    project.save()
+    cells, _ = rows.read(project.root, "here")
+    assert cpus_apart.apart(list(zip(cells, effects.analyse(cells, {}).rows, strict=True))) is None
