@@ -22,7 +22,7 @@ def cell(name, baseline, samples=(), references=(), **fields):
     made = SimpleNamespace(
         name=name, suite=suite, key=key, ok=True, workers=(worker,), same_as=None
     )
-    return made, {"effect": 0.5, "effect_low": 0.4, "effect_high": 0.6}
+    return made, {"effect": 0.5, "effect_low": 0.4, "effect_high": 0.6, "place": None}
 
 
 def test_a_cell_beside_another_engine_tells_neither_engine_s_costs():
