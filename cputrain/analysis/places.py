@@ -59,7 +59,11 @@ class Places:
 
     def of(self, worker: WorkerRecord, pair: Pair) -> Place | None:
         """Where a pair was taken; None where that is not known of these CPUs."""
-        seen = _seen(worker, pair, self.cpus)
+        return self.of_blocks((worker.samples[pair.sample].noise, pair.reference.noise))
+
+    def of_blocks(self, blocks: Iterable[Noise]) -> Place | None:
+        """Where most of these blocks were taken; None where none of them tells."""
+        seen = _seen(blocks, self.cpus)
         return None if seen is None else self._at(seen)
 
     def told(self, worker: WorkerRecord) -> Iterator[tuple[Pair, Place]]:
@@ -126,14 +130,13 @@ def _usual_cpus(workers: Sequence[WorkerRecord]) -> Cpus:
 def _told(worker: WorkerRecord, cpus: Cpus) -> Iterator[tuple[Pair, _Seen]]:
     """The pairs that count and tell where these CPUs were."""
     for pair in worker.pairs:
-        seen = _seen(worker, pair, cpus)
+        seen = _seen((worker.samples[pair.sample].noise, pair.reference.noise), cpus)
         if seen is not None and not any(worker.disturbed_sides(pair)):
             yield pair, seen
 
 
-def _seen(worker: WorkerRecord, pair: Pair, cpus: Cpus) -> _Seen | None:
-    both: tuple[Noise, ...] = worker.samples[pair.sample].noise, pair.reference.noise
-    of_these = [its for its in both if tuple(its.round_trip_cpus) == cpus]
+def _seen(blocks: Iterable[Noise], cpus: Cpus) -> _Seen | None:
+    of_these = [its for its in blocks if tuple(its.round_trip_cpus) == cpus]
     trips = [ns for its in of_these for ns in its.round_trips_ns]
     ratios = [ratio for its in of_these for ratio in its.at_once_ratios]
     if not trips:

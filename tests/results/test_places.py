@@ -7,7 +7,7 @@ import pytest
 from made_project import beside, change_sample, steps, worker
 from settled import settled
 
-from cputrain.analysis import cpus_apart, effects, open_cells
+from cputrain.analysis import cpus_apart, effects, identical, moments, open_cells, places
 from cputrain.record.sample import Noise
 from cputrain.report.export import export
 from cputrain.results import rows
@@ -116,6 +116,26 @@ def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by
 
     told = noise_of((57.0, 345.0, 57.0, 345.0, 57.0))
     assert noise_of((None,) * 5) > 3 * told
+
+
+def test_moments_of_the_default_experiment_at_either_place(project):
+    """A worker beside which the CPUs were moved leaves a moment of each."""
+    project.suite("Threads", "threads", (1, 2), baseline=2)
+    project.cell("Threads", 2, 0.04)
+    record = beside(worker(USUAL.but(threads=1), steps(0.08, project.rng)), 0.04, project.rng)
+    near, far = at(record, 57.0), at(beside(record, 0.05, project.rng), 345.0)
+    both = near.but(
+        samples=[*near.samples[:1], *far.samples[1:]], pairs=[*near.pairs[:1], *far.pairs[1:]]
+    )
+    project.record("Threads", 1, [both])
+    project.result("Threads", 1, [0.08])
+    cells = sweep(project, passes(project, 0.08, 0.04, 57.0))
+    at_ = places.learn(identical.distinct(cell for cell, _ in cells))
+    known = [moment for moment in moments.at_places(cells, at_) if moment.place is not None]
+    assert {moment.place: moment.step_s for moment in known} == {
+        "near": pytest.approx(0.04, rel=0.03),
+        "far": pytest.approx(0.05, rel=0.03),
+    }
 
 
 def test_where_no_place_is_known_all_pairs_count(project):

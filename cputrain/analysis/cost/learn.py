@@ -40,8 +40,9 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
     if rates is None:
         return None
     speeds = moments.moments(cells)
-    ratios, held = observed.ratios(cells, speeds), observed.held(cells)
-    far = places.learn(identical.distinct(cell for cell, _ in cells if cell.ok)).share("far")
+    at = places.learn(identical.distinct(cell for cell, _ in cells if cell.ok))
+    ratios = observed.ratios(cells, moments.at_places(cells, at), at)
+    held, far = observed.held(cells), at.share("far")
     engines = {}
     for name in specs.NAMES:
         seconds = observed.reference_s(cells, name)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.cost import scope
-from cputrain.analysis.drift import Moments
 from cputrain.analysis.ends import CellRow
+from cputrain.analysis.moments import Moment
+from cputrain.analysis.places import Places
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.model.flops import flops_per_step
@@ -23,7 +24,7 @@ Z_99 = 2.576
 UNTOLD_SD = 0.1
 """Of a logarithm whose interval is not known."""
 NEAR_S = 900.0
-"""A cell that ran alone is compared with the reference's moments so near to it."""
+"""A cell that ran alone is compared with the reference's moments so near to it, three at most."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,19 @@ class HeldBytes:
     peak_bytes: int
 
 
-def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Observation]:
+def ratios(
+    cells: Sequence[CellRow], moments: Sequence[Moment] = (), places: Places | None = None
+) -> list[Observation]:
     """Of cells whose cost there are formulas for, each worker once.
 
     A cell that repeats its reference's work, or only reads other data, tells no cost and is left
     out; so does one beside another engine, whose coefficients are others. A cell without a
-    reference is set against the default experiment's moments around it.
+    reference is set against the default experiment's moments around it, at the same place.
 
     Args:
         cells: of one machine.
-        moments: `analysis.moments` of them.
+        moments: of them, `analysis.moments.at_places`.
+        places: where their CPUs were.
     """
     by_name = {cell.name: cell for cell, _ in cells}
     observations = []
@@ -78,7 +82,7 @@ def ratios(cells: Sequence[CellRow], moments: Mapping[str, Moments]) -> list[Obs
         if experiment is None:
             continue
         if cell.key.baseline is None:
-            alone = _beside_moments(cell, experiment, moments)
+            alone = _beside_moments(cell, experiment, moments, places or Places())
             if alone is not None:
                 observations.append(alone)
             continue
@@ -174,19 +178,21 @@ def _differ(experiment: Experiment, reference: Experiment) -> bool:
 
 
 def _beside_moments(
-    cell: CellResult, experiment: Experiment, by_session: Mapping[str, Moments]
+    cell: CellResult, experiment: Experiment, moments: Sequence[Moment], places: Places
 ) -> Observation | None:
     usual = specs.settle(Experiment())  # whose moments these are
     if experiment.runtime.engine != usual.runtime.engine or not cell.step_s:
         return None
-    at = datetime.datetime.fromisoformat(cell.workers[-1].started).timestamp()
-    near = sorted(_near(by_session, at))[:3]
-    if not near:
+    at_s = datetime.datetime.fromisoformat(cell.workers[-1].started).timestamp()
+    blocks = (sample.noise for worker in cell.workers for sample in worker.samples)
+    place = places.of_blocks(blocks)
+    around = [
+        (abs(moment.at_s - at_s), moment.step_s)
+        for moment in moments
+        if abs(moment.at_s - at_s) <= NEAR_S and (place is None or moment.place == place)
+    ]
+    if not around:
         return None
-    ratio = math.log(cell.step_s / statistics.median(s for _, s in near))
-    return Observation(cell.name, experiment, usual, ratio, UNTOLD_SD, fits=False)
-
-
-def _near(by_session: Mapping[str, Moments], at: float) -> Iterator[tuple[float, float]]:
-    for points in by_session.values():
-        yield from ((abs(when - at), s) for when, s in points if abs(when - at) <= NEAR_S)
+    ratio = math.log(cell.step_s / statistics.median(step_s for _, step_s in sorted(around)[:3]))
+    far = float(place == "far")
+    return Observation(cell.name, experiment, usual, ratio, UNTOLD_SD, fits=False, far=far)
