@@ -8,7 +8,6 @@ pairs at the place where most of the machine's pairs were taken. The rule never 
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from collections import Counter
@@ -63,27 +62,28 @@ class Places:
 
     def of_blocks(self, blocks: Iterable[Noise]) -> Place | None:
         """Where most of these blocks were taken; None where none of them tells."""
-        seen = _seen(blocks, self.cpus)
-        return None if seen is None else self._at(seen)
+        readings = seen(blocks, self.cpus)
+        return None if readings is None else self.at(readings)
 
     def told(self, worker: WorkerRecord) -> Iterator[tuple[Pair, Place]]:
         """The worker's pairs that count, where it is known where they were taken."""
-        for pair, seen in _told(worker, self.cpus):
-            yield pair, self._at(seen)
+        for pair, readings in _told(worker, self.cpus):
+            yield pair, self.at(readings)
 
     def counts(self, workers: Iterable[WorkerRecord]) -> dict[Place, int]:
         """Of the workers' pairs that count, how many were taken where."""
         return dict(Counter(place for worker in workers for _, place in self.told(worker)))
 
-    def _at(self, seen: _Seen) -> Place:
-        if seen.on_one_core:
+    def at(self, readings: Seen) -> Place:
+        """Where a pair with these readings was taken."""
+        if readings.on_one_core:
             return "one core"
-        return "far" if seen.trip_ns >= self.from_ns else "near"
+        return "far" if readings.trip_ns >= self.from_ns else "near"
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """The readings of a pair: round trip in nanoseconds, and whether both were one core."""
+class Seen:
+    """The readings of a pair: a round trip, and whether both CPUs were one core."""
 
     trip_ns: float
     on_one_core: bool
@@ -97,12 +97,20 @@ def learn(workers: Iterable[WorkerRecord]) -> Places:
     """
     workers = list(workers)
     cpus = _usual_cpus(workers)
-    seen = [its for worker in workers for _, its in _told(worker, cpus)]
-    apart = sorted(its.trip_ns for its in seen if not its.on_one_core)
-    known = Places(cpus, _from_ns(apart))
+    return of_pairs([its for worker in workers for _, its in _told(worker, cpus)], cpus)
+
+
+def of_pairs(pairs: Sequence[Seen], cpus: Cpus = ()) -> Places:
+    """The places of pairs.
+
+    Args:
+        pairs: that count.
+        cpus: of which they tell.
+    """
+    known = Places(cpus, _from_ns(sorted(its.trip_ns for its in pairs if not its.on_one_core)))
     trips: dict[Place, list[float]] = {}
-    for its in seen:
-        trips.setdefault(known._at(its), []).append(its.trip_ns)
+    for its in pairs:
+        trips.setdefault(known.at(its), []).append(its.trip_ns)
     return Places(
         cpus,
         known.from_ns,
@@ -112,13 +120,24 @@ def learn(workers: Iterable[WorkerRecord]) -> Places:
 
 
 def _from_ns(trips_ns: Sequence[float]) -> float:
-    """Where the far ones begin, of rising round trips: at the widest gap, if there are any."""
-    if not trips_ns or trips_ns[-1] <= MOVED * trips_ns[0]:
-        return math.inf
-    gaps = [math.log(after / before) for before, after in itertools.pairwise(trips_ns)]
-    place = 1 + max(range(len(gaps)), key=gaps.__getitem__)
+    """Where the far ones begin, of rising round trips; infinite where all are about as long.
+
+    The cut is where the squares between the two sides' logarithms are largest (Otsu 1979, "A
+    threshold selection method from gray-level histograms", IEEE Trans. Syst. Man Cybern. 9), which
+    a single long one among many does not draw to itself, as the widest gap would be.
+    """
+    logs = [math.log(ns) for ns in trips_ns]
+    best, place, below, total = 0.0, 0, 0.0, math.fsum(logs)
+    for count in range(1, len(logs)):
+        below += logs[count - 1]
+        differ = below / count - (total - below) / (len(logs) - count)
+        between = count * (len(logs) - count) * differ**2
+        if between > best and logs[count - 1] < logs[count]:
+            best, place = between, count
     near, far = trips_ns[:place], trips_ns[place:]
-    return far[0] if statistics.median(far) > MOVED * statistics.median(near) else math.inf
+    if not near or statistics.median(far) <= MOVED * statistics.median(near):
+        return math.inf
+    return far[0]
 
 
 def _usual_cpus(workers: Sequence[WorkerRecord]) -> Cpus:
@@ -127,18 +146,19 @@ def _usual_cpus(workers: Sequence[WorkerRecord]) -> Cpus:
     return counts.most_common(1)[0][0] if counts else ()
 
 
-def _told(worker: WorkerRecord, cpus: Cpus) -> Iterator[tuple[Pair, _Seen]]:
+def _told(worker: WorkerRecord, cpus: Cpus) -> Iterator[tuple[Pair, Seen]]:
     """The pairs that count and tell where these CPUs were."""
     for pair in worker.pairs:
-        seen = _seen((worker.samples[pair.sample].noise, pair.reference.noise), cpus)
-        if seen is not None and not any(worker.disturbed_sides(pair)):
-            yield pair, seen
+        readings = seen((worker.samples[pair.sample].noise, pair.reference.noise), cpus)
+        if readings is not None and not any(worker.disturbed_sides(pair)):
+            yield pair, readings
 
 
-def _seen(blocks: Iterable[Noise], cpus: Cpus) -> _Seen | None:
+def seen(blocks: Iterable[Noise], cpus: Cpus) -> Seen | None:
+    """What blocks tell of these two CPUs: medians; None where they tell nothing."""
     of_these = [its for its in blocks if tuple(its.round_trip_cpus) == cpus]
     trips = [ns for its in of_these for ns in its.round_trips_ns]
     ratios = [ratio for its in of_these for ratio in its.at_once_ratios]
     if not trips:
         return None
-    return _Seen(statistics.median(trips), bool(ratios) and statistics.median(ratios) > SHARED)
+    return Seen(statistics.median(trips), bool(ratios) and statistics.median(ratios) > SHARED)

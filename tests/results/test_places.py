@@ -1,5 +1,6 @@
 """Pairs by where the CPUs lay: made-up sweeps at several places, and at one."""
 
+import math
 import re
 
 import msgspec
@@ -136,6 +137,22 @@ def test_moments_of_the_default_experiment_at_either_place(project):
         "near": pytest.approx(0.04, rel=0.03),
         "far": pytest.approx(0.05, rel=0.03),
     }
+
+
+@pytest.mark.parametrize(
+    ("trips_ns", "from_ns", "pairs"),
+    [
+        ([84.0] * 20 + [330.0] * 8, 330, {"near": 20, "far": 8}),
+        ([70.0, 84.0, 95.0] * 9 + [310.0, 335.0] * 4 + [2000.0], 310, {"near": 27, "far": 9}),
+        ([70.0, 84.0, 95.0, 105.0], math.inf, {"near": 4}),
+        ([84.0] * 20 + [900.0], 900, {"near": 20, "far": 1}),
+        ([84.0], math.inf, {"near": 1}),
+        ([], math.inf, {}),
+    ],
+)
+def test_the_far_ones_begin_where_most_of_the_difference_lies(trips_ns, from_ns, pairs):
+    known = places.of_pairs([places.Seen(ns, False) for ns in trips_ns])
+    assert known.from_ns == from_ns and known.pairs == pairs
 
 
 def test_where_no_place_is_known_all_pairs_count(project):

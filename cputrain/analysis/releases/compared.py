@@ -6,11 +6,13 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cputrain.analysis import places
 from cputrain.analysis.counted import counted
 from cputrain.analysis.paired import noise, planning
 from cputrain.analysis.paired.effect import Effect, effect
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.places import Places
 from cputrain.analysis.releases import causes, losses, mean
 from cputrain.analysis.releases.causes import Difference
 from cputrain.analysis.releases.mean import Mean
@@ -79,8 +81,9 @@ def compare(record: ReleasesRecord) -> Compared:
     for pair in record.taken:
         if not pair.is_identical:
             groups.setdefault((_name(pair), pair.sides[1]), []).append(pair)
-    noises = _noises(record.taken, groups)
-    cells = tuple(_cell(pairs, noises) for pairs in groups.values())
+    at = places.learn(pair.worker for pair in record.taken if pair.worker is not None)
+    noises = _noises(record.taken, groups, at)
+    cells = tuple(_cell(pairs, noises, at) for pairs in groups.values())
     means = {
         place: mean.by_suite(
             [(c.key.suite, c.effect) for c in cells if c.place == place and c.effect is not None],
@@ -102,7 +105,7 @@ def _engine(worker: WorkerRecord) -> str:
 
 
 def _noises(
-    taken: Sequence[TakenPair], groups: dict[tuple[str, int], list[TakenPair]]
+    taken: Sequence[TakenPair], groups: dict[tuple[str, int], list[TakenPair]], at: Places
 ) -> dict[str, EngineNoise | None]:
     """By engine: from its A/A pairs, and from how cells with several passes scatter."""
     workers = [pair.worker for pair in taken if pair.worker is not None]
@@ -112,7 +115,9 @@ def _noises(
         own = {worker.id for worker in workers if _engine(worker) == engine}
         identical = counted(w for w in workers if w.id in own & alike)
         cells = (
-            counted(p.worker for p in pairs if p.worker is not None and p.worker.id in own).passes
+            counted(
+                (p.worker for p in pairs if p.worker is not None and p.worker.id in own), at
+            ).passes
             for pairs in groups.values()
         )
         learned[engine] = noise.learn(identical.passes, [passes for passes in cells if passes])
@@ -129,7 +134,9 @@ def _common(taken: Sequence[TakenPair]) -> float:
     return max((abs(statistics.mean(own)) for own in by_engine.values() if own), default=0.0)
 
 
-def _cell(pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None]) -> ComparedCell:
+def _cell(
+    pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None], at: Places
+) -> ComparedCell:
     key, place = pairs[0].key, pairs[0].sides[1]
     workers = [pair.worker for pair in pairs if pair.worker is not None]
     references = [pair.reference for pair in pairs if pair.reference is not None]
@@ -150,7 +157,7 @@ def _cell(pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None]) -> 
         losses=agreed.words,
         differences=differences,
     )
-    pairs_ = counted(workers)
+    pairs_ = counted(workers, at)
     if agreed.why_no_ratio is not None:
         return known
     if not pairs_.passes:

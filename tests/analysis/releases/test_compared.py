@@ -10,6 +10,7 @@ from cputrain.analysis.releases import mean
 from cputrain.analysis.releases.compared import compare
 from cputrain.record import files
 from cputrain.record.releases import SCHEMA, ReleasesRecord
+from cputrain.record.sample import Noise
 
 pytestmark = pytest.mark.tools
 
@@ -126,6 +127,25 @@ def test_a_cell_whose_pairs_were_all_disturbed_has_no_ratio_and_stays_open():
     cell = only([*usual()[:2], disturbed])
     assert cell.effect is None and cell.is_open and "others had the CPUs" in cell.why
     assert cell.dropped == len(pair.worker.pairs)
+
+
+def at(pair, trip_ns):
+    """The pair of workers, all of its blocks with this round trip."""
+    noise = Noise(round_trip_after_ns=trip_ns, round_trip_cpus=[0, 1])
+    samples = [structs.replace(sample, noise=noise) for sample in pair.worker.samples]
+    pairs = [
+        structs.replace(its, reference=structs.replace(its.reference, noise=noise))
+        for its in pair.worker.pairs
+    ]
+    return structs.replace(pair, worker=pair.worker.but(samples=samples, pairs=pairs))
+
+
+def test_a_ratio_is_of_the_place_where_most_pairs_were_taken():
+    """A release that passes less from CPU to CPU is slower by less while they are far apart."""
+    near = [at(pair, 84.0) for pair in usual(1.2)]
+    cell = only([*near, at(taken(1.05, number=4), 340.0)])
+    assert cell.effect.value == pytest.approx(1.2, rel=0.01)
+    assert (cell.effect.passes, cell.dropped) == (3, 0)
 
 
 def test_what_a_a_pairs_are_off_by_on_average_is_in_the_mean_of_many_cells():

@@ -1,0 +1,43 @@
+"""What the test of a tuning says of pairs that were taken at several places of the CPUs."""
+
+import math
+import random
+
+import pytest
+
+from cputrain.analysis.tuning.gain import gain
+from cputrain.record.tuning import Blocks, FreshPass
+
+pytestmark = pytest.mark.tools
+
+CHANCE = random.Random(1)
+
+
+def blocks(ratio, **where):
+    times = ratio * math.exp(CHANCE.gauss(0, 0.01)), 1.0
+    return Blocks(step_s=times, first="cell", **where)
+
+
+def fresh(ratio, twins=False, **where):
+    pairs = [blocks(ratio, **where) for _ in range(8)]
+    alike = [blocks(1.0) for _ in range(8)] if twins else []
+    return FreshPass(pairs=pairs, twins=alike, status="ok")
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [{"trip_ns": 340.0, "on_one_core": False}, {"trip_ns": 67.0, "on_one_core": True}],
+)
+def test_it_is_of_the_place_where_most_pairs_were_taken(elsewhere):
+    near = {"trip_ns": 84.0, "on_one_core": False}
+    passes = [fresh(0.7, twins=True, **near), fresh(0.9, **elsewhere), fresh(0.7, **near)]
+    known = gain(passes, ())
+    assert known.effect.value == pytest.approx(0.7, rel=0.01)
+    assert (known.effect.passes, known.effect.pairs, known.dropped) == (2, 16, 8)
+    assert known.is_confirmed
+
+
+def test_without_readings_all_pairs_count():
+    known = gain([fresh(0.7, twins=True), fresh(0.9), fresh(0.7)], ())
+    assert (known.effect.pairs, known.dropped) == (24, 0)
+    assert known.noise.worker > 0.02
