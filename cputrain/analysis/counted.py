@@ -4,7 +4,7 @@ A pair is dropped as a whole where others took more of one of its blocks than of
 (`record.sample.Sample.is_spoilt_beside`): by the time that threads waited for a CPU and by what the
 hypervisor took, never by how long the steps took: a rule that saw step times would drop slow
 blocks, and with them the truth. Nor do those count that were taken while the CPUs lay elsewhere
-than for most of the machine's pairs (`analysis.places`), where the cell has enough others.
+than for most of the machine's cells (`analysis.places`), where the cell has enough others.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
-from cputrain.analysis.places import Place, Places
+from cputrain.analysis.places import FEWEST_PAIRS, Place, Places
 from cputrain.record.sample import Sample, is_net
 from cputrain.record.worker import WorkerRecord
-
-FEWEST_PAIRS = 2
-"""At the usual place, from which on a cell is judged by them alone."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,8 @@ def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Co
     Args:
         workers: of one cell, or of several.
         places: of the machine. Pairs at its usual place count where these workers have
-            `FEWEST_PAIRS` there, else those at the place where most of theirs are. None takes the
-            pairs of all places together.
+            `places.FEWEST_PAIRS` there, else those at the place where most of theirs are. None
+            takes the pairs of all places together.
     """
     workers = list(workers)
     place = _place(workers, places)

@@ -19,7 +19,7 @@ from cputrain.results.rates import Peaks
 from cputrain.results.rows import CellResult
 
 ALONE = "it was measured without a reference beside it, as by earlier versions"
-ELSEWHERE = "measured while its CPUs were {}, unlike most pairs of this machine"
+ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 A hypervisor moves them within seconds: to one core, to cores that share a cache, to cores that do
 not (`machine.one_core`, `machine.round_trip`). Threads that train together take longer then, and
-not every experiment by as much: an effect is of where the CPUs were. So a cell is judged by its
-pairs at the place where most of the machine's pairs were taken. The rule never sees a step's time.
+not every experiment by as much: an effect is of where the CPUs were. So all cells of a machine are
+judged by their pairs at one place, where most of them can be. The rule never sees a step's time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cputrain.record.sample import MOVED, SHARED, Noise, Pair
@@ -21,6 +21,8 @@ from cputrain.record.worker import WorkerRecord
 Place = Literal["near", "far", "one core"]
 Cpus = tuple[int, ...]
 
+FEWEST_PAIRS = 2
+"""At the usual place, from which on a cell is judged by them alone."""
 WORDS: dict[Place, str] = {
     "near": "near each other",
     "far": "far apart",
@@ -39,18 +41,15 @@ class Places:
         from_ns: the shortest round trip of those that are far; infinite where none is.
         pairs: how many that count were taken at each place.
         trip_ns: the median round trip at each.
+        usual: where most experiments have `FEWEST_PAIRS`; None where nothing is known. Not where
+            most pairs are: later passes have more of them, of a few cells, and would move it.
     """
 
     cpus: Cpus = ()
     from_ns: float = math.inf
     pairs: Mapping[Place, int] = field(default_factory=dict)
     trip_ns: Mapping[Place, float] = field(default_factory=dict)
-
-    @property
-    def usual(self) -> Place | None:
-        """Where most pairs were taken; None where nothing is known."""
-        most = max(self.pairs.items(), key=lambda its: its[1], default=None)
-        return None if most is None else most[0]
+    usual: Place | None = None
 
     def share(self, place: Place) -> float:
         """Of the pairs, those at this place."""
@@ -97,11 +96,15 @@ def learn(workers: Iterable[WorkerRecord]) -> Places:
     """
     workers = list(workers)
     cpus = _usual_cpus(workers)
-    return of_pairs([its for worker in workers for _, its in _told(worker, cpus)], cpus)
+    told = [(worker.identity, its) for worker in workers for _, its in _told(worker, cpus)]
+    known = of_pairs([its for _, its in told], cpus)
+    each = Counter((known.at(its), identity) for identity, its in told)
+    judged = Counter(place for (place, _), pairs in each.items() if pairs >= FEWEST_PAIRS)
+    return replace(known, usual=_most(judged) or known.usual)
 
 
 def of_pairs(pairs: Sequence[Seen], cpus: Cpus = ()) -> Places:
-    """The places of pairs.
+    """The places of pairs; the usual one is where most of them are.
 
     Args:
         pairs: that count.
@@ -111,12 +114,13 @@ def of_pairs(pairs: Sequence[Seen], cpus: Cpus = ()) -> Places:
     trips: dict[Place, list[float]] = {}
     for its in pairs:
         trips.setdefault(known.at(its), []).append(its.trip_ns)
-    return Places(
-        cpus,
-        known.from_ns,
-        {place: len(each) for place, each in trips.items()},
-        {place: statistics.median(each) for place, each in trips.items()},
-    )
+    counts = {place: len(each) for place, each in trips.items()}
+    medians = {place: statistics.median(each) for place, each in trips.items()}
+    return Places(cpus, known.from_ns, counts, medians, _most(counts))
+
+
+def _most(counts: Mapping[Place, int]) -> Place | None:
+    return max(counts.items(), key=lambda its: its[1])[0] if counts else None
 
 
 def _from_ns(trips_ns: Sequence[float]) -> float:

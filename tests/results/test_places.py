@@ -84,6 +84,15 @@ def test_a_cell_is_judged_by_its_pairs_at_the_usual_place(project):
     assert row["passes"] == 2 and row["reason"] is None
 
 
+def test_the_usual_place_is_that_of_most_cells_and_not_of_most_pairs(project):
+    """A later pass of one cell, of many pairs, does not make all others cells of elsewhere."""
+    several = [(n, passes(project, 0.080, 0.040, 57.0)) for n in range(3)]
+    near = [record.but(identity=str(n)) for n, record in several]
+    far = [passes(project, 0.080, 0.052, 345.0).but(identity="0") for _ in range(9)]
+    known = places.learn([*near, *far])
+    assert known.pairs == {"near": 9, "far": 27} and known.usual == "near"
+
+
 def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     """Its effect is shown, and that it is of another place; the usual one is Heads' here."""
     project.suite("Heads", "n_head", (2, 4))
@@ -95,7 +104,7 @@ def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     assert row["effect"] == pytest.approx(80 / 60, rel=0.03) and row["place"] == "one core"
     assert (row["verdict"], row["further_passes"]) == ("not told", 1)
     assert (
-        row["reason"] == "measured while its CPUs were one core, unlike most pairs of this machine"
+        row["reason"] == "measured while its CPUs were one core, unlike most cells of this machine"
     )
     found, _ = rows.read(project.root, "here")
     known = effects.analyse(found, {})
