@@ -21,6 +21,11 @@ from cputrain.results.rows import CellResult
 ALONE = "it was measured without a reference beside it, as by earlier versions"
 ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
 
+PLACES_DIFFER = 1.6
+"""An effect has not been seen to differ by more from place to place. References' steps differed by
+up to 1.57x, as the effect of a cell would that takes as long everywhere; the effects that lay
+furthest apart were 1.95x and 1.49x (docs/figures.md)."""
+
 
 @dataclass(frozen=True)
 class CellEffect:
@@ -31,7 +36,7 @@ class CellEffect:
         first: of the first pass alone, the median over its pairs.
         later: of all passes after it, which had no part in what the first one chose; None without.
         elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
-            no verdict is told.
+            only what is beyond `PLACES_DIFFER` is told.
     """
 
     effect: Effect
@@ -96,9 +101,19 @@ def _cell_effect(pairs: Counted, noise: EngineNoise | None, at: Places) -> CellE
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
     later = effect(others, noise) if others else None
-    elsewhere = None if pairs.place == at.usual else pairs.place
-    said = Verdict("not told", 1) if elsewhere else verdict(made, noise)
+    elsewhere, said = None, verdict(made, noise)
+    if pairs.place != at.usual:
+        elsewhere = pairs.place
+        if not _is_told_anywhere(made):
+            said = Verdict("not told", 1)
     return CellEffect(made, noise, said, math.exp(first.median), later, elsewhere)
+
+
+def _is_told_anywhere(made: Effect) -> bool:
+    """Whether it is beyond what another place of the CPUs might make of it."""
+    if made.low is None or made.high is None:
+        return False
+    return made.low > PLACES_DIFFER or made.high < 1 / PLACES_DIFFER
 
 
 def _columns(known: CellEffect) -> Row:

@@ -33,7 +33,8 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
     known = analysis.effects.get(index)
     if known is None:
         return True
-    return known.elsewhere is not None and not identical.is_identical(analysis.cells[index])
+    is_elsewhere = known.elsewhere is not None and known.verdict.word == "not told"
+    return is_elsewhere and not identical.is_identical(analysis.cells[index])
 
 
 def candidates(

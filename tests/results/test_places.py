@@ -112,6 +112,19 @@ def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     assert ("SeqLen", "512") in open_cells.untold(known, session)
 
 
+def test_what_no_place_would_make_of_it_is_told_from_elsewhere(project):
+    project.suite("Heads", "n_head", (2, 4))
+    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
+    project.record("Heads", 4, [at(record, 57.0) for record in alike])
+    project.result("Heads", 4, [0.04])
+    row = row_of(sweep(project, *(passes(project, 0.20, 0.052, 345.0) for _ in range(2))))
+    assert (row["place"], row["verdict"]) == ("far", "slower")
+    assert "measured while its CPUs were far apart" in row["reason"]
+    found, _ = rows.read(project.root, "here")
+    session = next(cell for cell in found if cell.name == "SeqLen/512").workers[-1].session
+    assert open_cells.untold(effects.analyse(found, {}), session) == []
+
+
 def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by(project):
     """The same passes with and without readings: 20 % between places is no worker's doing."""
 
