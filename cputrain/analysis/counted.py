@@ -113,9 +113,9 @@ def _place(workers: Sequence[WorkerRecord], places: Places | None) -> Place | No
     own, usual = places.counts(workers), places.usual
     if not own or usual is None:
         return None
-    return (
-        usual if own.get(usual, 0) >= FEWEST_PAIRS else max(own.items(), key=lambda its: its[1])[0]
-    )
+    if own.get(usual, 0) >= FEWEST_PAIRS:
+        return usual
+    return max(own.items(), key=lambda its: its[1])[0]
 
 
 def _held_up(own: Sample, other: Sample) -> list[tuple[float, float]]:

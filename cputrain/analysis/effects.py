@@ -102,7 +102,7 @@ def _cell_effect(pairs: Counted, noise: EngineNoise | None, at: Places) -> CellE
     first, *others = pairs.passes
     later = effect(others, noise) if others else None
     elsewhere, said = None, verdict(made, noise)
-    if pairs.place != at.usual:
+    if pairs.place not in (None, at.usual):
         elsewhere = pairs.place
         if not _is_told_anywhere(made):
             said = Verdict("not told", 1)

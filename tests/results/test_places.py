@@ -183,6 +183,17 @@ def test_where_no_place_is_known_all_pairs_count(project):
     assert (row_of(cells)["pairs"], row_of(cells)["elsewhere_pairs"]) == (6, 0)
 
 
+def test_a_cell_of_which_no_place_is_known_is_told_as_ever(project):
+    """As one of a version before readings, beside cells that have them: 20 % are told."""
+    project.suite("Heads", "n_head", (2, 4))
+    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
+    project.record("Heads", 4, [at(record, 57.0) for record in alike])
+    project.result("Heads", 4, [0.04])
+    longer = worker(USUAL.but(seq_len=512), steps(0.048, project.rng))
+    row = row_of(sweep(project, *(beside(longer, 0.04, project.rng) for _ in range(3))))
+    assert (row["place"], row["verdict"], row["reason"]) == (None, "slower", None)
+
+
 def test_cpus_that_stay_have_one_place(project):
     cells = sweep(project, *(passes(project, 0.080, 0.040, ns) for ns in (57.0, 70.0, 84.0)))
     assert cpus_apart.apart(cells) is None
