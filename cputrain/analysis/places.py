@@ -161,7 +161,7 @@ def _told(worker: WorkerRecord, cpus: Cpus) -> Iterator[tuple[Pair, Seen]]:
 def seen(blocks: Iterable[Noise], cpus: Cpus) -> Seen | None:
     """What blocks tell of these two CPUs: medians; None where they tell nothing."""
     of_these = [its for its in blocks if tuple(its.round_trip_cpus) == cpus]
-    trips = [ns for its in of_these for ns in its.round_trips_ns]
+    trips = [ns for its in of_these for ns in its.round_trips_ns if ns > 0]
     ratios = [ratio for its in of_these for ratio in its.at_once_ratios]
     if not trips:
         return None

@@ -70,8 +70,8 @@ def test_what_a_step_and_an_effect_are_at_each_place(project):
     at_each = {"near": 2.0, "far": 80 / 52, "one core": 80 / 60}
     assert cell.effects == pytest.approx(at_each, rel=0.03)
     text = (project.root / "result/here/report.html").read_text()
-    assert "25 % of the pairs were taken while they were one core" in text
-    assert re.search(r"While they were far apart references took 1\.[23]\d*x \(torch\)", text)
+    assert "25 % were taken while they were one core (a cache line took 67.0 ns" in text
+    assert re.search(r"1\.[23]\d*x \(torch\) as long while they were far apart\.", text)
     assert "Effects by where the CPUs lay" in text and "or one was moved" in text
 
 
