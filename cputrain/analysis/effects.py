@@ -23,7 +23,7 @@ ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
 
 PLACES_DIFFER = 1.6
 """An effect has not been seen to differ by more from place to place. References' steps differed by
-up to 1.57x, as the effect of a cell would that takes as long everywhere; the effects that lay
+up to 1.53x, as the effect of a cell would that takes as long everywhere; the effects that lay
 furthest apart were 1.95x and 1.49x (docs/figures.md)."""
 
 

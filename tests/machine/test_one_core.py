@@ -2,12 +2,12 @@
 
 import os
 import platform
-import shutil
-import subprocess
+import statistics
 import threading
 from pathlib import Path
 
 import pytest
+from assembled import assembled
 
 from cputrain.machine import one_core
 from cputrain.machine.reading import Unknown
@@ -51,13 +51,8 @@ again: mov %rcx, %r14
     shl $32, %rdx
     or %rdx, %rax
     mov %rax, %r15
-more: add %r8, %rax
-    add %r8, %rbx
-    add %r8, %rbp
-    add %r8, %r10
-    add %r8, %r11
-    add %r8, %r12
-    add %r8, %r13
+more:
+.rept 2
     add %r8, %rax
     add %r8, %rbx
     add %r8, %rbp
@@ -65,6 +60,7 @@ more: add %r8, %rax
     add %r8, %r11
     add %r8, %r12
     add %r8, %r13
+.endr
     dec %r14
     jnz more
     rdtsc
@@ -103,7 +99,8 @@ def at_once(cpu, other):
 @two
 def test_a_plausible_ratio_that_leaves_the_caller_as_it_was():
     before = threading.active_count()
-    assert 0.1 < at_once(CPUS[0], CPUS[-1]) < 10
+    ratios = [at_once(CPUS[0], CPUS[-1]) for _ in range(9)]  # tests beside it spoil one or two
+    assert 0.5 < statistics.median(ratios) < 2.5
     assert threading.active_count() == before and sorted(os.sched_getaffinity(0)) == CPUS
 
 
@@ -146,11 +143,4 @@ def test_an_unknown_architecture(monkeypatch):
 
 
 def test_the_code_is_what_an_assembler_makes_of_it(tmp_path):
-    if not shutil.which("clang"):
-        pytest.skip("clang is not installed")
-    (tmp_path / "code.s").write_text(SOURCE)
-    command = ["clang", "--target=x86_64-linux-gnu", "-c", "code.s", "-o", "code.o"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip("clang cannot assemble for x86-64")
-    assert one_core.CODE in (tmp_path / "code.o").read_bytes()
+    assert one_core.CODE in assembled(SOURCE, "x86_64", tmp_path)
