@@ -2,9 +2,9 @@
 
 glibc gives arrays of 32 MiB and more a mapping of their own whatever was freed before (mallopt(3),
 M_MMAP_THRESHOLD: the dynamic threshold's upper limit), and unmaps them when they are freed: each
-of their pages faults in every step. Smaller ones are used again, as long as they do not lie at the
-heap's end: free memory there is given back once it is twice as large as the largest of them
-(M_TRIM_THRESHOLD). XLA's arrays come and go in an order of its own, and a share of them does.
+of their pages faults in every step. Smaller ones lie in the heap and are used again; what is free
+at its end goes back to the kernel as far as it is more than twice that (M_TRIM_THRESHOLD), and
+faults too. XLA's arrays come and go in an order of its own, and a share of them does.
 """
 
 from __future__ import annotations
@@ -25,9 +25,13 @@ fc's output and what is activated, whose gradients mostly find room in the heap 
 TABLES = 3
 """Arrays of a tied token table: the gradients of head and embedding, and their sum. 7.1 arrays of
 51 MB faulted in a step with 4 of the logits; 3.2 of 82 MB where the logits were small."""
+KEPT = 2 * LARGE
+"""Bytes free at the heap's end that stay there."""
+GIVEN_BACK = 0.5
+"""Share of what smaller arrays have beyond that. Steps with logits of 31 MiB faulted 3 986 to
+18 485 pages in eight cells of two runs, and have 16 400 to 23 800 beyond."""
 SMALL = 0.5
-"""Share of the smaller gradients' bytes that faults: once they are freed, what lies at the heap's
-end goes back to the kernel (0.2 to 0.7 were counted in models of 3 to 117 million weights)."""
+"""Share of the smaller gradients' bytes that lie at the heap's end once they are freed."""
 FORWARD = 2
 """Arrays of logits in a forward pass alone; of a block 1 is left."""
 SCORES = 9
@@ -54,24 +58,30 @@ def _bytes(experiment: Experiment) -> int:
         case "arrays":
             weights = trained(experiment) if training.objective != "forward" else ()
             shapes = weight_shapes(experiment)
-            sizes = (4 * math.prod(shapes[name]) for name in weights)
-            gradients = sum(_if_large(size) or round(SMALL * size) for size in sizes)
+            sizes = [4 * math.prod(shapes[name]) for name in weights]
             table = _if_large(4 * math.prod(shapes["wte"])) if "wte" in weights else 0
             more = (TABLES - 1) * table if experiment.model.tied else 0
-            return gradients + training.grad_accum * (more + _of_micro_batch(experiment))
+            arrays = _of_micro_batch(experiment)
+            large = more + sum(count * _if_large(size) for count, size in arrays)
+            small = sum(count * size for count, size in arrays if size < LARGE)
+            gradients = round(SMALL * sum(size for size in sizes if size < LARGE))
+            given_back = _given_back(small)
+            once = _given_back(small + gradients) - given_back + sum(map(_if_large, sizes))
+            return once + training.grad_accum * (large + given_back)
         case "programs":
             return training.grad_accum * _of_program(experiment)
     return 0
 
 
-def _of_micro_batch(experiment: Experiment) -> int:
+def _of_micro_batch(experiment: Experiment) -> list[tuple[int, int]]:
+    """How many arrays of which bytes: of logits, and of the blocks' hidden width."""
     model, training = experiment.model, experiment.training
     tokens = training.batch_size * training.seq_len
     forward = training.objective == "forward"
     heads = 2 if training.objective == "masked_node" else 1
-    logits = heads * (FORWARD if forward else LOGITS) * _if_large(4 * tokens * model.vocab_size)
-    hidden = (1 if forward else HIDDEN) * _if_large(4 * tokens * model.hidden)
-    return logits + model.n_layer * hidden
+    logits = heads * (FORWARD if forward else LOGITS), 4 * tokens * model.vocab_size
+    hidden = (1 if forward else HIDDEN) * model.n_layer, 4 * tokens * model.hidden
+    return [logits, hidden]
 
 
 def _of_program(experiment: Experiment) -> int:
@@ -85,15 +95,20 @@ def _of_program(experiment: Experiment) -> int:
     arrays.append((LOGITS, 4 * tokens * model.vocab_size))
     gradients = weight_shapes(experiment) if training.objective != "forward" else {}
     sizes = [4 * math.prod(shape) for shape in gradients.values()]
-    again = sum(share * count * _given_back(size) for count, size in arrays)
-    return int(again + sum(map(_given_back, sizes)))
+    again = sum(share * count * _of_program_s(size) for count, size in arrays)
+    return int(again + sum(map(_of_program_s, sizes)))
 
 
-def _given_back(size: int) -> float:
+def _of_program_s(size: int) -> float:
     """Bytes of a program's array that fault in a step."""
     if size <= SMALLEST:
         return 0.0
     return size * min(1.0, math.log(size / SMALLEST) / math.log(LARGE / SMALLEST))
+
+
+def _given_back(small: int) -> int:
+    """Bytes of so many in smaller arrays that fault in a step."""
+    return round(GIVEN_BACK * max(0, small - KEPT))
 
 
 def _if_large(size: int) -> int:

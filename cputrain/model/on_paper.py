@@ -26,6 +26,8 @@ class OnPaper:
         adds_in_products: whether a layer's product adds to the residual stream by itself.
         has_buffers: whether masks and tables of positions are kept as arrays.
         again_passes: what handing out the work of a block that is computed again takes, in passes.
+        handing_out: what handing out a pass of a block is expected to take, over what it takes
+            torch, before anything is measured.
         allocates: what it asks the allocator for in every step: each array by itself, the memory
             of a whole program at once, or nothing.
     """
@@ -39,6 +41,7 @@ class OnPaper:
     adds_in_products: ClassVar[bool] = False
     has_buffers: ClassVar[bool] = True
     again_passes: ClassVar[int] = 1
+    handing_out: ClassVar[float] = 1.0
     allocates: ClassVar[Literal["arrays", "programs", "nothing"]] = "arrays"
 
     def pairs(self, length: int) -> int | None:

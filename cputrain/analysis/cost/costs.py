@@ -109,6 +109,7 @@ class Costs(msgspec.Struct, frozen=True):
         drift: of whiles that get longer; empty where the records tell none.
         far: share of the pairs while the CPUs lay far apart (`analysis.places`); predictions
             are for as much of the time.
+        cache: bytes of all caches of the last level; 0 where that is not known.
     """
 
     peak: float
@@ -117,3 +118,4 @@ class Costs(msgspec.Struct, frozen=True):
     engines: dict[str, EngineCosts]
     drift: list[DriftAt]
     far: float = 0.0
+    cache: int = 0

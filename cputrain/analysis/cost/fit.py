@@ -8,13 +8,14 @@ a measured ratio r_i:
 The sum of their soft-L1 losses (so that a cell that something else held up pulls little) is least,
 with each c_k = least_k + exp(t_k): no coefficient is negative, or faster than the measured peak.
 What the cells do not tell stays near what is expected: (t_k - ln(prior_k - least_k)) / SPREAD is a
-residual too, the ridge.
+residual too, the ridge. Of some terms a multiple of another one's coefficient is expected:
+(t_k - t_j - ln multiple) / SPREAD.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -70,21 +71,55 @@ class Anchor:
     sd: float = 0.02
 
 
-def fit(rows: Rows, prior: Sequence[float], least: Sequence[float], anchor: Anchor | None) -> Array:
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of coefficients before anything is measured.
+
+    Attributes:
+        prior: of each term, above `least`, or the multiple of another one's coefficient.
+        least: that each cannot be below; 0 of those that are multiples, and of what they are of.
+        over: by a term's place, the place of the one that its prior is a multiple of.
+    """
+
+    prior: Sequence[float]
+    least: Sequence[float]
+    over: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def middle(self) -> Array:
+        """Logarithms that `ridge` of the terms' logarithms is to be near."""
+        logs: Array = np.log(np.asarray(self.prior) - np.asarray(self.least))
+        return logs
+
+    @property
+    def ridge(self) -> Array:
+        """[terms, terms]: a row takes a term's logarithm, less that of what it is a multiple of."""
+        made = np.eye(len(self.prior))
+        for term, other in self.over.items():
+            made[term, other] -= 1
+        return made
+
+    @property
+    def start(self) -> Array:
+        """Logarithms of coefficients that are as expected, each less its least."""
+        return np.asarray(np.linalg.solve(self.ridge, self.middle), dtype=np.float64)
+
+
+def fit(rows: Rows, expected: Expected, anchor: Anchor | None) -> Array:
     """The coefficients.
 
     Args:
         rows: at least one.
-        prior, least: of each term; prior above least.
+        expected: of the same terms.
         anchor: None where observations are absolute.
     """
-    low = np.asarray(least)
-    middle = np.log(np.asarray(prior) - low)
+    low = np.asarray(expected.least)
+    middle, ridge = expected.middle, expected.ridge
     weights = 1 / np.hypot(rows.sds, FLOOR)
 
     def residuals(t: Array) -> Array:
         c = low + np.exp(t)
-        parts = [weights * rows.errors(c), (t - middle) / SPREAD]
+        parts = [weights * rows.errors(c), (ridge @ t - middle) / SPREAD]
         if anchor is not None:
             parts.append((np.log(anchor.terms @ c) - np.log([anchor.seconds])) / anchor.sd)
         return np.concatenate(parts)
@@ -94,10 +129,10 @@ def fit(rows: Rows, prior: Sequence[float], least: Sequence[float], anchor: Anch
         relative = rows.terms / (rows.terms @ c)[:, None]
         if rows.reference is not None:
             relative = relative - rows.reference / (rows.reference @ c)[:, None]
-        parts = [weights[:, None] * relative * by_t, np.eye(len(t)) / SPREAD]
+        parts = [weights[:, None] * relative * by_t, ridge / SPREAD]
         if anchor is not None:
             parts.append((anchor.terms / (anchor.terms @ c) * by_t / anchor.sd)[None, :])
         return np.concatenate(parts)
 
-    fitted: Array = least_squares(residuals, middle, jac=slopes, loss="soft_l1").x
+    fitted: Array = least_squares(residuals, expected.start, jac=slopes, loss="soft_l1").x
     return low + np.exp(fitted)

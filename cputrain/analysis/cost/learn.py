@@ -19,13 +19,14 @@ from cputrain.analysis.cost.costs import (
     Errors,
     Learned,
 )
-from cputrain.analysis.cost.fit import Anchor, Array, Rows, fit
+from cputrain.analysis.cost.fit import Anchor, Array, Expected, Rows, fit
 from cputrain.analysis.cost.observed import HeldBytes, Observation
 from cputrain.analysis.cost.terms import PAGE_UNIT, TERMS, Rates, terms
 from cputrain.analysis.drift import Moments, learned
 from cputrain.analysis.ends import CellRow
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
+from cputrain.model import on_paper
 from cputrain.results.machines import MachineFacts
 
 WHILES_S = tuple(60.0 * 2**i for i in range(16))
@@ -57,7 +58,8 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
             seconds,
             scope.ranges([*(ratio.experiment for ratio in fits), scope.plain(name)]),
         )
-    return Costs(rates.peak, rates.bandwidth, rates.threads, engines, _drift(speeds), far)
+    drift = _drift(speeds)
+    return Costs(rates.peak, rates.bandwidth, rates.threads, engines, drift, far, rates.cache)
 
 
 def _drift(by_session: Mapping[str, Moments]) -> list[DriftAt]:
@@ -75,7 +77,7 @@ def _rates(facts: MachineFacts) -> Rates | None:
     if not peaks or not facts.bandwidth:
         return None
     most, moving = max(peaks, key=int), max(facts.bandwidth, key=int)
-    return Rates(peaks[most], facts.bandwidth[moving], int(most))
+    return Rates(peaks[most], facts.bandwidth[moving], int(most), facts.last_caches or 0)
 
 
 def of_time(
@@ -101,7 +103,7 @@ def of_time(
     )
     counted = _counted(own, [ratio.pages for ratio in ratios])
     beside = _counted(reference, [ratio.reference_pages for ratio in ratios])
-    prior, least = [t.prior for t in TERMS.values()], [t.least for t in TERMS.values()]
+    expected = _expected(engine)
     anchor = Anchor(np.array(row(scope.plain(engine), far)), seconds)
     experiments = [ratio.experiment for ratio in ratios if ratio.fits]
     return _learned(
@@ -109,10 +111,19 @@ def of_time(
         np.array([ratio.fits for ratio in ratios]),
         [ratio.name for ratio in ratios],
         scope.levels(experiments, engine),
-        lambda subset: fit(subset, prior, least, anchor),
+        lambda subset: fit(subset, expected, anchor),
         list(TERMS),
         Rows(own, beside, logs, sds),
     )
+
+
+def _expected(engine: str) -> Expected:
+    """Of an engine's terms: how long it takes to hand out work depends most on which it is."""
+    places = {name: place for place, name in enumerate(TERMS)}
+    prior = {name: term.prior for name, term in TERMS.items()}
+    prior["dispatch"] *= on_paper.of(scope.plain(engine)).handing_out
+    over = {places[name]: places[term.over] for name, term in TERMS.items() if term.over}
+    return Expected(list(prior.values()), [term.least for term in TERMS.values()], over)
 
 
 def _counted(rows: Array, pages: Sequence[float | None]) -> Array:
@@ -135,13 +146,13 @@ def _memory(peaks: Sequence[HeldBytes], engine: str) -> Learned:
         np.log([peak.peak_bytes for peak in peaks]),
         np.full(len(peaks), MEMORY_SD),
     )
-    prior = list(memory.PARTS.values())
+    expected = Expected(list(memory.PARTS.values()), [0.0] * len(memory.PARTS))
     return _learned(
         rows,
         np.ones(len(peaks), dtype=bool),
         [peak.name for peak in peaks],
         scope.levels([peak.experiment for peak in peaks], engine),
-        lambda subset: fit(subset, prior, [0.0] * len(prior), None),
+        lambda subset: fit(subset, expected, None),
         list(memory.PARTS),
     )
 

@@ -80,7 +80,7 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
         raise UsageError(
             f"{field}: no cost of that is calibrated; python3 bench.py project measures it"
         )
-    rates = Rates(costs.peak, costs.bandwidth, costs.threads)
+    rates = Rates(costs.peak, costs.bandwidth, costs.threads, costs.cache)
     by_term = _seconds(experiment, its, rates, costs.far)
     plain = scope.plain(experiment.runtime.engine)
     of_reference = math.fsum(_seconds(plain, its, rates, costs.far).values())

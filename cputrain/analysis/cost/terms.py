@@ -16,8 +16,9 @@ from cputrain.experiment import Experiment
 from cputrain.model import fresh, on_paper
 from cputrain.model.attention_flops import pairs
 from cputrain.model.flops import flops_per_step
+from cputrain.model.memory_estimate import state_bytes
 from cputrain.model.parts import OPTIMIZER_NUMBERS
-from cputrain.model.shapes import n_trained
+from cputrain.model.shapes import n_params, n_trained
 
 OUTSIDE_BLOCKS = 4
 """Passes of embedding, head, loss and update, counted like those of a block."""
@@ -30,11 +31,13 @@ class Rates:
     Attributes:
         peak: FLOP/s in fp32; bandwidth: bytes/s.
         threads: that the peak was measured with, and steps compute with.
+        cache: bytes of all caches of the last level; 0 where that is not known.
     """
 
     peak: float
     bandwidth: float
     threads: int
+    cache: int = 0
 
 
 class Term(NamedTuple):
@@ -45,12 +48,14 @@ class Term(NamedTuple):
         unit: of its coefficient.
         prior: the coefficient that is expected before anything is measured.
         least: that it cannot be below: the measured peak.
+        over: the term whose coefficient `prior` is a multiple of; None where it is one by itself.
     """
 
     what: str
     unit: str
     prior: float
     least: float = 0.0
+    over: str | None = None
 
 
 PAGE_UNIT = 1e-6
@@ -67,8 +72,14 @@ TERMS: dict[str, Term] = {
     "logits": Term("logits and loss", AT_BANDWIDTH, 3.0),
     "weights": Term("weights read, gradients written", AT_BANDWIDTH, 1.5),
     "optimizer": Term("update", AT_BANDWIDTH, 1.5),
-    "dispatch": Term("handing out work", "µs for a pass of a block", 30.0),
-    "apart": Term("more of that while the CPUs lie far apart", "µs for a pass of a block", 500.0),
+    "uncached": Term("more of both beyond the last cache", AT_BANDWIDTH, 0.5),
+    "dispatch": Term("handing out work", "µs for a pass of a block", 150.0),
+    "apart": Term(
+        "more of that while the CPUs lie far apart",
+        "µs for a pass of a block",
+        2.5,
+        over="dispatch",
+    ),
     "pages": Term("fresh memory", "µs for a page of 4 KiB", 0.5),
 }
 """By name; coefficients are dimensionless where the term is seconds at a rate."""
@@ -88,6 +99,8 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
         elementwise, logits, weights
                              bytes over bandwidth (`moved`)
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
+        uncached             weights and optimizer, times the share of weights, gradients and the
+                             update's state that the last caches do not hold
         dispatch             A (L p + 4); a recomputing pass may count as several (`on_paper`)
         apart                the same, times `far`
         pages                `model.fresh`
@@ -104,7 +117,9 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
     heads = experiment.model.n_head * training.batch_size
     uneven = attention_work.uneven(experiment, rates.threads)
     passed_on = 1e-6 * (blocks * (passes + handed) + OUTSIDE_BLOCKS * training.grad_accum)
-    update = OPTIMIZER_NUMBERS.get(training.optimizer, OPTIMIZER_NUMBERS["sgd"])
+    numbers = OPTIMIZER_NUMBERS.get(training.optimizer, OPTIMIZER_NUMBERS["sgd"])
+    update = trains * numbers * n_trained(experiment) * FLOAT
+    weights = moved.weights(experiment)
     return {
         "products": work.matmul / rates.peak,
         "narrow": product_work.narrow(experiment) / rates.peak,
@@ -114,12 +129,20 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
         "blocks": 1e-6 * attention_work.block_products(experiment) / rates.threads,
         "elementwise": moved.elementwise(experiment) / rates.bandwidth,
         "logits": moved.logits(experiment) / rates.bandwidth,
-        "weights": moved.weights(experiment) / rates.bandwidth,
-        "optimizer": trains * update * n_trained(experiment) * FLOAT / rates.bandwidth,
+        "weights": weights / rates.bandwidth,
+        "optimizer": update / rates.bandwidth,
+        "uncached": _uncached(experiment, rates.cache) * (weights + update) / rates.bandwidth,
         "dispatch": passed_on,
         "apart": far * passed_on,
         "pages": PAGE_UNIT * fresh.pages(experiment),
     }
+
+
+def _uncached(experiment: Experiment, cache: int) -> float:
+    trains = experiment.training.objective != "forward"
+    gradients = trains * FLOAT * n_trained(experiment)
+    held = FLOAT * n_params(experiment) + gradients + trains * state_bytes(experiment)
+    return max(0.0, 1 - cache / held)
 
 
 def least_s(experiment: Experiment, rates: Rates) -> float:

@@ -45,6 +45,7 @@ class NativeSpec(Spec[NativeEvidence]):
     framework_bytes = 75_000_000
     has_buffers = False
     allocates = "nothing"
+    handing_out = 0.15  # a loop's start and end for each operation, no framework between
     adds_in_products = True
     knobs = together_with(
         *(NativeOmpRuntime(), OmpSchedule(), NativeMatmul(), NativeCompiler(), NativeInstructions())

@@ -12,7 +12,7 @@ from cputrain.analysis.cost.observed import Observation
 from cputrain.analysis.cost.scope import plain, ranges
 from cputrain.analysis.cost.terms import Rates, terms
 
-RATES = Rates(peak=150e9, bandwidth=30e9, threads=2)
+RATES = Rates(peak=150e9, bandwidth=30e9, threads=2, cache=32 << 20)
 TRUE = {
     "products": 1.7,
     "narrow": 0.5,
@@ -24,6 +24,7 @@ TRUE = {
     "logits": 5.0,
     "weights": 2.5,
     "optimizer": 1.2,
+    "uncached": 0.6,
     "dispatch": 60.0,
     "apart": 400.0,
     "pages": 0.9,
@@ -75,7 +76,9 @@ def costs(noise=0.02):
     cells = design()
     reference_s = seconds(plain("torch"))
     engine = EngineCosts(learned(cells, noise), None, reference_s, ranges([*cells, plain("torch")]))
-    return Costs(RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [])
+    return Costs(
+        RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [], cache=RATES.cache
+    )
 
 
 def never_seen():

@@ -5,7 +5,7 @@ import pytest
 
 from cputrain.analysis.cost import errors
 from cputrain.analysis.cost.errors import LeftOut
-from cputrain.analysis.cost.fit import Rows, fit
+from cputrain.analysis.cost.fit import Expected, Rows, fit
 
 pytestmark = pytest.mark.tools
 
@@ -19,7 +19,16 @@ def rows():
 
 
 def learn(some):
-    return fit(some, PRIOR, [0.0, 0.0], None)
+    return fit(some, Expected(PRIOR, [0.0, 0.0]), None)
+
+
+@pytest.mark.parametrize("first", [0.1, 4.0])
+def test_what_no_row_tells_stays_near_a_multiple_of_what_they_do(first):
+    """Rows of the first term alone; the second is expected to cost 2.5 times as much."""
+    terms = np.array([[1.0 + i, 0.0] for i in range(12)])
+    known = Rows(terms, None, np.log(terms @ [first, 0.0]), np.full(12, 0.01))
+    expected = Expected([1.0, 2.5], [0.0, 0.0], {1: 0})
+    assert fit(known, expected, None) == pytest.approx([first, 2.5 * first], rel=0.02)
 
 
 def test_rows_of_one_level_do_not_vouch_for_each_other():

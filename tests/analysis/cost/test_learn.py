@@ -33,7 +33,8 @@ def test_shapes_that_were_never_seen_are_predicted(exact):
     cells = design()
     reference_s = seconds(plain("torch"))
     engine = EngineCosts(exact, None, reference_s, ranges(cells))
-    machine = Costs(RATES.peak, RATES.bandwidth, RATES.threads, {"torch": engine}, [])
+    rates = RATES.peak, RATES.bandwidth, RATES.threads
+    machine = Costs(*rates, {"torch": engine}, [], cache=RATES.cache)
     for experiment in never_seen():
         predicted = predict.predict(experiment, machine).seconds
         assert predicted == pytest.approx(seconds(experiment), rel=0.03)
@@ -87,8 +88,12 @@ def test_a_reference_that_faulted_more_than_usual_does_not_bend_the_coefficients
 def test_the_peak_is_that_of_all_threads_whatever_bandwidth_is_known():
     """With the peak of one thread no step of two could be as fast as it was measured."""
     facts = SimpleNamespace(
-        peaks={"fp32": {"1": 190e9, "2": 370e9}}, bandwidth={"1": 16e9}, name="made"
+        peaks={"fp32": {"1": 190e9, "2": 370e9}},
+        bandwidth={"1": 16e9},
+        name="made",
+        last_caches=32 << 20,
     )
     costs = learn.learn([], facts)
     assert (costs.peak, costs.threads, costs.bandwidth) == (370e9, 2, 16e9)
+    assert costs.cache == 32 << 20
     assert learn.learn([], SimpleNamespace(peaks={}, bandwidth={"1": 16e9})) is None
