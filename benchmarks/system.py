@@ -114,7 +114,6 @@ class InductorCompiler(suite.Suite):
 
     values = ("g++ O3", "g++ O3 libiomp5", "clang++ O3 libiomp5")
     name = "cxx"
-    late = True
     version = "3"
 
     @classmethod

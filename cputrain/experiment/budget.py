@@ -23,7 +23,7 @@ class Budget:
     """
 
     steps: int | None = None
-    samples: int = 4
+    samples: int = 3
     tries: int = 3
     micro_batches: int | None = None
     warm_up_steps: int = 30

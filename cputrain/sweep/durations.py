@@ -25,8 +25,8 @@ ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 ASSUMED_WIDE_FLOPS = 100e9
 """The same, of a core with AVX-512."""
-WARM_UP_STEPS = 8
-"""That short steps take until they are steady."""
+WARM_UP_STEPS, LONG_WARM_UP_STEPS = 8, 3
+"""That short and long steps take until they are steady."""
 SLOWER = {
     "bf16": 19.0, "mixed": 19.0, "q8": 10.0, "q8_torchao": 10.0, "q4": 1.2, "bitnet": 1.2,
     "bitnet_torchao": 5.5, "lstm": 3.0, "ssm": 3.0, "O0": 15.0,
@@ -136,7 +136,8 @@ def guess_s(
         again = runtime.jit_state == "warm" and not finds_code
         return start * (2 if again else 1) + STEPS_AFTER_FIRST * step
     first = step if step >= timing.HEAVY_S else 0.0  # one of the two that have to agree
-    most = min(WARM_UP_STEPS, budget.warm_up_steps)
+    is_long = step >= timing.LONG_S
+    most = min(LONG_WARM_UP_STEPS if is_long else WARM_UP_STEPS, budget.warm_up_steps)
     warm_up = min(most * step, max(budget.warm_up_s, 2 * step - first))
     return start + step + warm_up + _blocks_s(experiment, step, reference, fewer) + LOOKS * micro
 

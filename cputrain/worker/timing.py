@@ -14,8 +14,9 @@ WINDOW = 3
 TOLERANCE = 0.05
 FEWEST = 2
 """Steps of a warm-up at least, however long they take."""
-LONG_S = 0.3
-"""Step time from which two steps that agree will do: neighbours come and go within one."""
+LONG_S = 0.1
+"""Step time from which two steps that agree will do: neighbours come and go within one, and a block
+has one step (`blocks.LONG_S`)."""
 HEAVY_S = 1.0
 """Step time from which the first step of a worker counts among them."""
 

@@ -86,7 +86,7 @@ BASELINE = {
     },
     "budget": {
         "steps": None,
-        "samples": 4,
+        "samples": 3,
         "tries": 3,
         "micro_batches": None,
         "warm_up_steps": 30,

@@ -35,16 +35,16 @@ def test_time_between_steps_is_not_counted():
 
 
 def test_warm_up_ends_when_two_windows_agree():
-    falling = [0.9, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    falling = [0.09, 0.05, 0.03, *[0.01] * 7]
     clock = FakeClock(falling)
     warm = timing.warm_up(clock.step, most_steps=30, most_s=100, clock=clock)
     assert warm.steady
-    # The window before has to have settled too: two of its three steps took 0.1.
+    # The window before has to have settled too: two of its three steps took 0.01.
     assert warm.step_s == pytest.approx(falling[:8])
 
 
 def test_one_slow_step_does_not_keep_warm_up_going():
-    clock = FakeClock([0.1, 0.1, 0.1, 0.1, 50.0, 0.1])
+    clock = FakeClock([0.01, 0.01, 0.01, 0.01, 50.0, 0.01])
     assert timing.warm_up(clock.step, 30, 1000, clock).steady
 
 
@@ -62,7 +62,7 @@ def test_warm_up_is_capped_by_seconds_but_takes_two_steps(second, steady):
 
 
 def test_of_long_steps_two_that_agree_will_do():
-    clock = FakeClock([5.0, 0.6, 0.59, 0.6, 0.6, 0.6, 0.6])
+    clock = FakeClock([5.0, 0.12, 0.118, 0.12, 0.12, 0.12, 0.12])
     warm = timing.warm_up(clock.step, most_steps=30, most_s=10, clock=clock)
     assert warm.steady and clock.steps == 3
 
@@ -84,8 +84,8 @@ def test_a_first_step_of_a_second_or_more_is_one_of_those_that_agree(first, step
 
 @pytest.mark.parametrize("change", [1.06, 0.94])
 def test_a_drift_above_the_tolerance_is_not_steady(change):
-    assert not timing.is_steady([0.1] * 3 + [change / 10] * 3)
+    assert not timing.is_steady([0.01] * 3 + [change / 100] * 3)
 
 
 def test_a_drift_within_the_tolerance_is_steady():
-    assert timing.is_steady([0.1] * 3 + [0.104] * 3)
+    assert timing.is_steady([0.01] * 3 + [0.0104] * 3)

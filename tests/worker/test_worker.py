@@ -63,7 +63,7 @@ def test_the_saved_model_loads_back_into_the_engine(leased):
     weights = load_file(cell.folder / record["model_file"])
     engine = engines.build(SMALL, weights)
     batch = feed.open_feed(SMALL, leased / "data", offline=True).first
-    assert engine.loss(batch) < record["first_loss"] - 0.5
+    assert engine.loss(batch) < record["first_loss"] - 0.3
 
 
 def test_the_first_loss_is_that_of_the_initial_weights(leased):
