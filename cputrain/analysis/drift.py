@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from scipy import special
@@ -18,6 +18,8 @@ FEWEST = 5
 
 Moments = Sequence[tuple[float, float]]
 """Seconds since the epoch, ascending, and seconds of a step."""
+Starts = Set[tuple[str, float]]
+"""Sessions and moments of them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Drift:
         return math.exp(self.log_mean - half), math.exp(self.log_mean + half)
 
 
-def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None:
+def learned(
+    by_session: Mapping[str, Moments], horizon_s: float, starts: Starts | None = None
+) -> Drift | None:
     """What the sessions tell of a while of `horizon_s` seconds; None where they tell nothing.
 
     For every moment of a session the mean of the moments of the minute before it is set against
@@ -56,9 +60,19 @@ def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None
     off there: what a machine does over hours is not known from minutes, and `longest_s` says how
     far the record reaches. With several sessions their means differ too, and where the while is
     longer than each of them, that difference is added.
+
+    Args:
+        by_session: at least `FEWEST` moments of a session tell something.
+        horizon_s: of the while.
+        starts: moments that whiles are taken from; None takes all.
     """
     sessions = {name: points for name, points in by_session.items() if len(points) >= FEWEST}
-    logs = [ratio for points in sessions.values() for ratio in _ratios(points, horizon_s)]
+    ratios = {
+        (name, at): ratio
+        for name, points in sessions.items()
+        for at, ratio in _ratios(points, horizon_s)
+    }
+    logs = [ratio for start, ratio in ratios.items() if starts is None or start in starts]
     if len(logs) < FEWEST:
         return None
     spans = [points[-1][0] - points[0][0] for points in sessions.values()]
@@ -69,7 +83,7 @@ def learned(by_session: Mapping[str, Moments], horizon_s: float) -> Drift | None
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
-        degrees=_degrees(list(sessions.values()), horizon_s),
+        degrees=max(1.0, _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)),
         recorded_s=sum(spans),
         longest_s=max(spans),
         sessions=len(sessions),
@@ -109,12 +123,12 @@ def _deviations(sessions: Sequence[Moments], length_s: float) -> tuple[list[floa
     return deviations, groups
 
 
-def _ratios(points: Moments, horizon_s: float) -> list[float]:
-    """Logarithms of the while after a moment over the minute that ends with it."""
+def _ratios(points: Moments, horizon_s: float) -> list[tuple[float, float]]:
+    """Of each moment, the logarithm of the while after it over the minute that ends with it."""
     logs = []
     for now, _ in points:
         minute = [s for at, s in points if now - MINUTE_S < at <= now]
         later = [s for at, s in points if now < at <= now + max(horizon_s, MINUTE_S)]
         if later:
-            logs.append(math.log(statistics.fmean(later) / statistics.fmean(minute)))
+            logs.append((now, math.log(statistics.fmean(later) / statistics.fmean(minute))))
     return logs

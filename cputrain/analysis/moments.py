@@ -39,12 +39,43 @@ def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
     Args:
         cells: of one machine.
     """
-    by_session: dict[str, list[tuple[float, float]]] = {}
+    return {
+        name: [(each.at_s, each.step_s) for each in its]
+        for name, its in placed(cells, Places()).items()
+    }
+
+
+@dataclass(frozen=True)
+class PlacedMoment:
+    """The default experiment's step beside a worker, and the share of its pairs far apart.
+
+    Attributes:
+        at_s, step_s: as `Moment` has them, over all of the worker's pairs.
+        far: None where no pair tells.
+    """
+
+    at_s: float
+    step_s: float
+    far: float | None
+
+
+def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMoment]]:
+    """`moments`, with where they were.
+
+    Args:
+        cells: of one machine.
+        places: where its CPUs were.
+    """
+    by_session: dict[str, list[PlacedMoment]] = {}
     for worker in _beside_default(cells):
         if worker.pairs:
-            point = _started(worker), _reference_s(worker)
-            by_session.setdefault(worker.session, []).append(point)
-    return {session: sorted(points) for session, points in sorted(by_session.items())}
+            at = [places.of(worker, pair) for pair in worker.pairs]
+            known = [place for place in at if place is not None]
+            far = known.count("far") / len(known) if known else None
+            moment = PlacedMoment(_started(worker), _reference_s(worker), far)
+            by_session.setdefault(worker.session, []).append(moment)
+    ascending = {name: sorted(its, key=lambda each: each.at_s) for name, its in by_session.items()}
+    return dict(sorted(ascending.items()))
 
 
 def at_places(cells: Sequence[CellRow], places: Places) -> list[Moment]:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cputrain.analysis.drift import Drift, Moments, learned
+from cputrain.analysis.drift import Drift, Moments, Starts, learned
 from cputrain.record.projection import ProjectionRecord
 
 LEVEL = 0.9
@@ -37,6 +37,8 @@ class Projection:
         step_s: seconds of a step, the mean: a run takes its sum.
         fastest_s, slowest_s: means of some seconds each, the extremes.
         drift: what the records tell; None where they tell nothing.
+        far: share of the minute while the CPUs lay far apart, where the drift is that of minutes
+            like it; None where it is that of all.
         milestones: at shares of the steps that are left, the last one is the end.
         energy_j: of a step; None where no counter is there.
         disturbed: share of those seconds in which other work held the steps up.
@@ -55,6 +57,7 @@ class Projection:
     energy_j: float | None
     disturbed: float
     composed: str | None
+    far: float | None = None
 
     @property
     def left(self) -> int:
@@ -62,12 +65,28 @@ class Projection:
         return self.steps - self.done
 
 
-def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Projection:
-    """The projection of a record whose worker is ok.
+@dataclass(frozen=True)
+class Recorded:
+    """What the records of the same machine tell of its drift.
 
-    Args:
-        by_session: `analysis.moments` of the same machine.
+    Attributes:
+        by_session: moments, as the model would have seen them.
+        starts: those whose minutes were like that of the record; None where all count.
+        far: share of that minute while the CPUs lay far apart; None with all minutes.
     """
+
+    by_session: Mapping[str, Moments]
+    starts: Starts | None = None
+    far: float | None = None
+
+    def drift(self, horizon_s: float) -> Drift | None:
+        """Of a while of so many seconds: of alike minutes, or of all where they tell nothing."""
+        known = learned(self.by_session, horizon_s, self.starts)
+        return learned(self.by_session, horizon_s) if known is None else known
+
+
+def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
+    """The projection of a record whose worker is ok."""
     samples = record.worker.samples
     step_s = [s for sample in samples for s in sample.step_s]
     means = [statistics.fmean(sample.step_s) for sample in samples]
@@ -82,20 +101,21 @@ def project(record: ProjectionRecord, by_session: Mapping[str, Moments]) -> Proj
         step_s=mean,
         fastest_s=min(means),
         slowest_s=max(means),
-        drift=learned(by_session, left * mean),
-        milestones=tuple(_milestone(record, share, mean, by_session) for share in MILESTONES),
+        drift=recorded.drift(left * mean),
+        milestones=tuple(_milestone(record, share, mean, recorded) for share in MILESTONES),
         energy_j=energy_j,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
         composed=record.worker.composed,
+        far=recorded.far,
     )
 
 
 def _milestone(
-    record: ProjectionRecord, share: float, mean_s: float, by_session: Mapping[str, Moments]
+    record: ProjectionRecord, share: float, mean_s: float, recorded: Recorded
 ) -> Milestone:
     steps = max(1, round(share * (record.steps - record.done)))
     seconds = steps * mean_s
-    drift = learned(by_session, seconds)
+    drift = recorded.drift(seconds)
     low, high = (None, None) if drift is None else drift.interval(LEVEL)
     return Milestone(
         step=record.done + steps,

@@ -123,12 +123,20 @@ def _why(known: Projection) -> str:
         f"the interval is this machine's drift: {words.duration(drift.recorded_s)} of records in "
         f"{counted(drift.sessions, 'run')}"
     )
+    if known.far is not None:
+        text += f", from minutes like this one ({_where(known.far)})"
     if known.milestones[-1].seconds > drift.longest_s:
         text += (
             f"; none is longer than {words.duration(drift.longest_s)}, and what lies beyond that "
             "(other work, heat, another host) is not in it"
         )
     return text
+
+
+def _where(far: float) -> str:
+    if far in (0.0, 1.0):
+        return f"the CPUs {'far apart' if far else 'near each other'}"
+    return f"the CPUs far apart for {words.percent(far)} of it"
 
 
 def _published(figure: PublishedFigure, known: Projection) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cputrain import paths
-from cputrain.analysis import effects, moments
 from cputrain.analysis.projection import project
 from cputrain.engines import specs
 from cputrain.errors import RunError, UsageError
@@ -17,10 +16,9 @@ from cputrain.record import files
 from cputrain.record.projection import SCHEMA, ProjectionRecord
 from cputrain.report import described
 from cputrain.report import projection as report
-from cputrain.results import rows
 from cputrain.run import placement, stacks, suite, timed_worker
 from cputrain.run.session import Session, new_name
-from cputrain.sweep import asvenv, plan
+from cputrain.sweep import asvenv, drift, plan
 from cputrain.sweep.one_request import RequestProcess
 from cputrain.sweep.progress import Progress
 
@@ -99,9 +97,7 @@ class Project:
         """Print the projection."""
         assert self.record is not None
         machine, worker = self.session.machine, self.record.worker
-        cells, _ = rows.read(paths.ROOT, machine)
-        analysis = effects.analyse(cells, {})
-        known = project(self.record, moments.moments(list(zip(cells, analysis.rows, strict=True))))
+        known = project(self.record, drift.recorded(machine, worker))
         start = self.projection.start or datetime.datetime.now()
         tokens = self.projection.experiment.training.tokens_per_step
         for line in report.lines(known, tokens, start, self.projection.figures):

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 from settled import settled
 
-from cputrain.analysis.projection import project
+from cputrain.analysis.projection import Recorded, project
 from cputrain.experiment.presets import PRESETS
 from cputrain.record.projection import ProjectionRecord
 from cputrain.report import projection as report
@@ -14,7 +14,7 @@ from cputrain.report import projection as report
 pytestmark = pytest.mark.tools
 
 START = datetime.datetime(2026, 11, 22, 18, 0)
-STEADY = {"a": [(6.0 * n, 0.04) for n in range(200)]}
+STEADY = Recorded({"a": [(6.0 * n, 0.04) for n in range(200)]})
 
 
 @pytest.fixture
@@ -50,8 +50,24 @@ def test_lines_say_when_it_ends(record):
     assert "20 min of records in 1 run" in lines[8]
 
 
+@pytest.mark.parametrize(
+    ("far", "words"), [(0.0, "near each other"), (1.0, "far apart"), (0.25, "far apart for 25 %")]
+)
+def test_lines_say_which_minutes_the_interval_is_of(record, far, words):
+    moments = STEADY.by_session["a"]
+    starts = {("a", at) for at, _ in moments}
+    lines = report.lines(project(record, Recorded({"a": moments}, starts, far)), 256, START, ())
+    assert "from minutes like this one" in lines[8] and words in lines[8]
+
+
+def test_minutes_that_are_too_few_tell_no_drift_and_all_do(record):
+    moments = STEADY.by_session["a"]
+    known = project(record, Recorded({"a": moments}, {("a", moments[0][0])}, None))
+    assert known.drift == project(record, STEADY).drift
+
+
 def test_without_records_no_interval_is_made_up(record):
-    lines = report.lines(project(record, {}), 256, START, ())
+    lines = report.lines(project(record, Recorded({})), 256, START, ())
     assert "not known" in lines[6]
     assert "python3 bench.py --quick leaves some" in lines[-1]
 
@@ -100,4 +116,6 @@ def test_a_step_of_which_a_part_was_run_is_told_to_be_reckoned(record):
     worker = record.worker.but(composed=composed)
     lines = report.lines(project(ProjectionRecord(steps=10, worker=worker), STEADY), 256, START, ())
     assert lines[1] == f"a step's time is reckoned, the {composed}"
-    assert not any("reckoned" in line for line in report.lines(project(record, {}), 1, START, ()))
+    assert not any(
+        "reckoned" in line for line in report.lines(project(record, Recorded({})), 1, START, ())
+    )

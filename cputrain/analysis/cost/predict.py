@@ -106,6 +106,24 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
     )
 
 
+def apart(experiment: Experiment, costs: Costs | None) -> float | None:
+    """Time of a step while the CPUs lie far apart over that while they lie near each other.
+
+    Args:
+        experiment: settled.
+        costs: of the machine; None where nothing is known of it.
+
+    Returns:
+        None where nothing was measured that tells it, or there is no formula for it.
+    """
+    its = None if costs is None else costs.engines.get(experiment.runtime.engine)
+    if costs is None or its is None or scope.no_formula(experiment) is not None:
+        return None
+    rates = Rates(costs.peak, costs.bandwidth, costs.threads, costs.cache)
+    far, near = (math.fsum(_seconds(experiment, its, rates, at).values()) for at in (1.0, 0.0))
+    return far / near
+
+
 def _doubt(value: str, error: float) -> str:
     share = 100 * abs(math.expm1(error))
     return f"{value} (its cells are predicted {share:.0f} % too {'long' if error > 0 else 'short'})"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from msgspec import structs
 
 from cputrain import paths
-from cputrain.analysis import effects, moments
 from cputrain.analysis.projection import project
 from cputrain.record import files
 from cputrain.record.part import Parts
 from cputrain.record.projection import FILE, FOLDER, SCHEMA, ProjectionRecord
 from cputrain.record.trained import Beside, TrainRecord
-from cputrain.results import rows
+from cputrain.sweep import drift
 
 WITHOUT = ("learning_rate", "lr_warmup_steps", "seed", "rows")
 """Fields that a step's time does not depend on."""
@@ -27,11 +26,8 @@ def projected(record: TrainRecord, machine: str) -> Beside | None:
     newest = None if len(record.processes) > 1 else _newest(record, machine)
     if newest is None:
         return None
-    cells, _ = rows.read(paths.ROOT, machine)
-    analysis = effects.analyse(cells, {})
-    by_session = moments.moments(list(zip(cells, analysis.rows, strict=True)))
     whole = structs.replace(newest, steps=record.ended.step, done=0)
-    last = project(whole, by_session).milestones[-1]
+    last = project(whole, drift.recorded(machine, newest.worker)).milestones[-1]
     return Beside(
         session=newest.worker.session,
         projected_s=last.seconds,

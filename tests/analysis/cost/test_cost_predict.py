@@ -8,7 +8,7 @@ from msgspec import structs
 from settled import settled
 
 from cputrain.analysis.cost.costs import DriftAt
-from cputrain.analysis.cost.predict import predict
+from cputrain.analysis.cost.predict import apart, predict
 from cputrain.analysis.cost.terms import least_s
 from cputrain.errors import UsageError
 
@@ -53,6 +53,19 @@ def test_while_the_cpus_lie_far_apart_a_large_product_costs_fewer_baseline_steps
     wide, deep = settled(n_embd=1024, n_head=16), settled(n_layer=8)
     assert predict(wide, far).ratio < 0.96 * predict(wide, machine).ratio
     assert predict(deep, far).ratio == pytest.approx(predict(deep, machine).ratio, rel=0.1)
+
+
+def test_far_apart_a_step_takes_as_much_longer_as_its_work_is_handed_out(machine):
+    wide, usual = apart(settled(n_embd=1024, n_head=16), machine), apart(settled(), machine)
+    assert 1.0 < wide < 1.02 < usual
+    far, near = (predict(settled(), structs.replace(machine, far=x)).by_term for x in (1.0, 0.0))
+    assert usual == pytest.approx(sum(far.values()) / sum(near.values()))
+
+
+def test_how_much_longer_is_not_known_without_costs_or_a_formula(machine):
+    assert apart(settled(), None) is None
+    assert apart(settled(engine="jax"), machine) is None
+    assert apart(settled(dropout=0.1, attention_backend="manual"), machine) is None
 
 
 def test_seconds_are_as_uncertain_as_ratio_and_drift_together(machine):

@@ -1,0 +1,108 @@
+"""The drift that a model sees whose minute was taken near, or far apart.
+
+A hypervisor moves CPUs (`analysis.places`), for minutes at times, and the default experiment, whose
+steps the records have, slows down by as much as its threads wait for one another: a large model
+hardly does. So the records' moments are taken as the model would have seen them, and its drift is
+learned from minutes that were like its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cputrain.analysis.drift import FEWEST, MINUTE_S, Moments, Starts
+from cputrain.analysis.moments import PlacedMoment
+from cputrain.analysis.places import Places
+from cputrain.analysis.projection import Recorded
+from cputrain.record.worker import WorkerRecord
+
+ALIKE = 1 / 3
+"""Two minutes are alike whose shares of far moments differ by no more."""
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """How many times as long steps take while the CPUs lie far apart.
+
+    Attributes:
+        model: of the model whose drift is asked for; usual: of the default experiment.
+    """
+
+    model: float = 1.0
+    usual: float = 1.0
+
+    def at(self, far: float) -> float:
+        """What a moment of the default experiment is multiplied by, for the model.
+
+        Args:
+            far: share of the moment.
+        """
+        return (1 + far * (self.model - 1)) / (1 + far * (self.usual - 1))
+
+
+def recorded(
+    by_session: Mapping[str, Sequence[PlacedMoment]], far: float | None, slowdown: Slowdown
+) -> Recorded:
+    """What the records tell of the drift that a model sees.
+
+    Args:
+        by_session: `analysis.moments.placed` of the machine.
+        far: `share` of the model's minute; None where that is not known.
+        slowdown: of the model.
+    """
+    starts = _alike(by_session, far)
+    moments = as_model(by_session, slowdown)
+    return Recorded(moments, starts, None if starts is None else far)
+
+
+def as_model(
+    by_session: Mapping[str, Sequence[PlacedMoment]], slowdown: Slowdown
+) -> dict[str, Moments]:
+    """The moments as the model would have seen them, but for a factor that all have."""
+    return {
+        name: [(each.at_s, each.step_s * slowdown.at(each.far or 0.0)) for each in moments]
+        for name, moments in by_session.items()
+    }
+
+
+def _alike(by_session: Mapping[str, Sequence[PlacedMoment]], far: float | None) -> Starts | None:
+    """When minutes end that were far apart for about such a share.
+
+    Args:
+        far: share of the minute in question; None where that is not known.
+
+    Returns:
+        None where too few are known to be: then all count.
+    """
+    if far is None:
+        return None
+    ends = {
+        (name, moment.at_s)
+        for name, moments in by_session.items()
+        for moment in moments
+        if (share := _share(moments, moment.at_s)) is not None and abs(share - far) <= ALIKE
+    }
+    return ends if len(ends) >= FEWEST else None
+
+
+def _share(moments: Sequence[PlacedMoment], now: float) -> float | None:
+    """Of the minute that ends now, as far as it is known."""
+    known = [
+        moment.far
+        for moment in moments
+        if now - MINUTE_S < moment.at_s <= now and moment.far is not None
+    ]
+    return statistics.fmean(known) if known else None
+
+
+def share(worker: WorkerRecord, places: Places) -> float | None:
+    """Of a worker's samples that tell where the CPUs were, those far apart; None where none does.
+
+    Args:
+        places: of the machine.
+    """
+    at = [places.of_blocks([sample.noise]) for sample in worker.samples]
+    known = [place for place in at if place is not None]
+    return known.count("far") / len(known) if known else None
