@@ -74,17 +74,18 @@ def _alike(by_session: Mapping[str, Sequence[PlacedMoment]], far: float | None) 
         far: share of the minute in question; None where that is not known.
 
     Returns:
-        None where too few are known to be: then all count.
+        None where too few are known to be, or all are: then all count.
     """
     if far is None:
         return None
+    every = sum(len(moments) for moments in by_session.values())
     ends = {
         (name, moment.at_s)
         for name, moments in by_session.items()
         for moment in moments
         if (share := _share(moments, moment.at_s)) is not None and abs(share - far) <= ALIKE
     }
-    return ends if len(ends) >= FEWEST else None
+    return ends if FEWEST <= len(ends) < every else None
 
 
 def _share(moments: Sequence[PlacedMoment], now: float) -> float | None:

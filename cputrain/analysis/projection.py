@@ -71,7 +71,8 @@ class Recorded:
 
     Attributes:
         by_session: moments, as the model would have seen them.
-        starts: those whose minutes were like that of the record; None where all count.
+        starts: those whose minutes were like that of the record; None where all count, as they do
+            where these tell nothing.
         far: share of that minute while the CPUs lay far apart; None with all minutes.
     """
 
@@ -80,9 +81,17 @@ class Recorded:
     far: float | None = None
 
     def drift(self, horizon_s: float) -> Drift | None:
-        """Of a while of so many seconds: of alike minutes, or of all where they tell nothing."""
-        known = learned(self.by_session, horizon_s, self.starts)
-        return learned(self.by_session, horizon_s) if known is None else known
+        """Of a while of so many seconds."""
+        return self._alike(horizon_s) or learned(self.by_session, horizon_s)
+
+    def tells(self, horizon_s: float) -> bool:
+        """Whether the drift is that of minutes like the record's."""
+        return self._alike(horizon_s) is not None
+
+    def _alike(self, horizon_s: float) -> Drift | None:
+        if self.starts is None:
+            return None
+        return learned(self.by_session, horizon_s, self.starts)
 
 
 def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
@@ -106,7 +115,7 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
         energy_j=energy_j,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
         composed=record.worker.composed,
-        far=recorded.far,
+        far=recorded.far if recorded.tells(left * mean) else None,
     )
 
 

@@ -77,6 +77,12 @@ def test_a_minute_whose_place_is_not_known_counts_with_all():
     assert drift_apart.recorded(blind, 0.0, Slowdown()).far is None
 
 
+def test_where_the_cpus_never_move_all_minutes_count():
+    known = {"a": [PlacedMoment(m.at_s, m.step_s, 0.0) for m in host(1)]}
+    recorded = drift_apart.recorded(known, 0.0, Slowdown())
+    assert (recorded.starts, recorded.far) == (None, None)
+
+
 def test_minutes_are_alike_by_their_share_far_apart():
     moments = [PlacedMoment(6.0 * n, 0.04, float(n >= 30)) for n in range(60)]
     starts = {

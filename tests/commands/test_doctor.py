@@ -62,6 +62,16 @@ def test_a_thread_of_the_kernel_that_looks_at_pages(server, path, on, off):
     assert finding_of(server.root, "DAMON: off").level == "ok"
 
 
+def test_a_virtual_machine_that_gives_free_pages_back(server):
+    assert finding_of(server.root, "free page reporting: off").level == "ok"
+    features = "/sys/bus/virtio/drivers/virtio_balloon/virtio0/features"
+    server.put({features: "011001" + 58 * "0"})
+    finding = finding_of(server.root, "free page reporting: on")
+    assert finding.level == "warn" and "page faults" in finding.do
+    server.put({features: "111110" + 58 * "1"})
+    assert finding_of(server.root, "free page reporting: off").level == "ok"
+
+
 def test_a_machine_that_says_hardly_anything_is_unknown_and_not_ok(bare):
     for what in ("governor", "turbo", "SMT", "cgroup quota", "cpuset", "swap", "memory", "steal"):
         assert finding_of(bare.root, f"{what}: ").level == "unknown"

@@ -62,8 +62,8 @@ def test_lines_say_which_minutes_the_interval_is_of(record, far, words):
 
 def test_minutes_that_are_too_few_tell_no_drift_and_all_do(record):
     moments = STEADY.by_session["a"]
-    known = project(record, Recorded({"a": moments}, {("a", moments[0][0])}, None))
-    assert known.drift == project(record, STEADY).drift
+    known = project(record, Recorded({"a": moments}, {("a", moments[0][0])}, 0.0))
+    assert known.drift == project(record, STEADY).drift and known.far is None
 
 
 def test_without_records_no_interval_is_made_up(record):

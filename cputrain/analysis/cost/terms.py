@@ -139,6 +139,7 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
 
 
 def _uncached(experiment: Experiment, cache: int) -> float:
+    """Share of weights, gradients and the update's state that the last caches do not hold."""
     trains = experiment.training.objective != "forward"
     gradients = trains * FLOAT * n_trained(experiment)
     held = FLOAT * n_params(experiment) + gradients + trains * state_bytes(experiment)
