@@ -59,11 +59,11 @@ def test_a_worker_trains_the_asked_steps_and_proves_it(leased, engine):
 
 
 def test_the_saved_model_loads_back_into_the_engine(leased):
-    record, cell = run(SMALL)
+    record, cell = run(SMALL.but(samples=3))  # slow steps end a warm-up after two of them
     weights = load_file(cell.folder / record["model_file"])
     engine = engines.build(SMALL, weights)
     batch = feed.open_feed(SMALL, leased / "data", offline=True).first
-    assert engine.loss(batch) < record["first_loss"] - 0.3
+    assert engine.loss(batch) < record["first_loss"] - 0.5
 
 
 def test_the_first_loss_is_that_of_the_initial_weights(leased):

@@ -26,7 +26,7 @@ TRUE = {
     "optimizer": 1.2,
     "uncached": 0.6,
     "dispatch": 60.0,
-    "apart": 400.0,
+    "apart": 500.0,
     "pages": 0.9,
 }
 

@@ -51,7 +51,7 @@ def test_no_step_is_faster_than_its_products_at_the_measured_peak(machine):
 def test_while_the_cpus_lie_far_apart_a_large_product_costs_fewer_baseline_steps(machine):
     far = structs.replace(machine, far=1.0)
     wide, deep = settled(n_embd=1024, n_head=16), settled(n_layer=8)
-    assert predict(wide, far).ratio < 0.96 * predict(wide, machine).ratio
+    assert predict(wide, far).ratio < 0.95 * predict(wide, machine).ratio
     assert predict(deep, far).ratio == pytest.approx(predict(deep, machine).ratio, rel=0.1)
 
 
