@@ -125,6 +125,8 @@ def _why(known: Projection) -> str:
     )
     if known.far is not None:
         text += f", from minutes like this one ({_where(known.far)})"
+    if drift.sessions == 1:
+        text += "; a single run does not tell how another hour differs, so it may be too narrow"
     if known.milestones[-1].seconds > drift.longest_s:
         text += (
             f"; none is longer than {words.duration(drift.longest_s)}, and what lies beyond that "

@@ -50,6 +50,13 @@ def test_lines_say_when_it_ends(record):
     assert "20 min of records in 1 run" in lines[8]
 
 
+def test_lines_say_that_one_run_tells_little_of_another_hour(record):
+    moments = STEADY.by_session["a"]
+    one, two = (Recorded(dict.fromkeys(names, moments)) for names in ("a", "ab"))
+    lines = [report.lines(project(record, known), 256, START, ())[8] for known in (one, two)]
+    assert ["may be too narrow" in line for line in lines] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("far", "words"), [(0.0, "near each other"), (1.0, "far apart"), (0.25, "far apart for 25 %")]
 )
