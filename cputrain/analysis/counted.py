@@ -12,11 +12,20 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.places import FEWEST_PAIRS, Place, Places
 from cputrain.record.sample import Sample, is_net
 from cputrain.record.worker import WorkerRecord
+
+Sort = Literal["net", "whole", "faulting"]
+"""Of pairs, by what their noise is of: steps less what others held up, whole steps, page faults."""
+
+MANY_FAULTS = 30_000
+"""Page faults a second from which they make the noise of a block: with fewer than 10 000, pairs of
+torch scattered by 3.9 %, from 30 000 to 60 000 by 6.6 %, beyond 200 000 by 9.8 %, whatever their
+steps took (docs/figures.md). In a virtual machine the host has a part in each."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,8 @@ class Counted:
         cell, reference: pairs whose block of that side was disturbed; a pair may be in both.
         held_up: of the pairs that count and are compared without it, the share of either block's
             time that others held up.
+        faults_per_s: median over the pairs that count of the larger one of their blocks' page
+            faults a second.
     """
 
     passes: tuple[Pass, ...]
@@ -40,6 +51,7 @@ class Counted:
     held_up: tuple[tuple[float, float], ...] = ()
     elsewhere: int = 0
     place: Place | None = None
+    faults_per_s: float = 0.0
 
     @property
     def dropped(self) -> int:
@@ -47,9 +59,11 @@ class Counted:
         return self.pairs - self.elsewhere - self._counting
 
     @property
-    def is_net(self) -> bool:
-        """Whether most of the pairs that count are compared without what others held up."""
-        return 2 * len(self.held_up) > self._counting
+    def sort(self) -> Sort:
+        """What most of the pairs that count are: with many page faults, else net, else whole."""
+        if self.faults_per_s >= MANY_FAULTS:
+            return "faulting"
+        return "net" if 2 * len(self.held_up) > self._counting else "whole"
 
     @property
     def _counting(self) -> int:
@@ -85,7 +99,8 @@ def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Co
     """
     workers = list(workers)
     place = _place(workers, places)
-    passes, held_up, pairs, cell, reference, elsewhere = [], [], 0, 0, 0, 0
+    passes, held_up, faults_per_s = [], [], []
+    pairs, cell, reference, elsewhere = 0, 0, 0, 0
     for worker in workers:
         ratios = []
         for spoilt in worker.spoilt_pairs:
@@ -100,10 +115,21 @@ def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Co
                 elsewhere += 1
                 continue
             ratios.append(worker.log_ratio(pair))
-            held_up += _held_up(worker.samples[pair.sample], pair.reference)
+            block = worker.samples[pair.sample]
+            held_up += _held_up(block, pair.reference)
+            faults_per_s.append(max(block.faults_per_s, pair.reference.faults_per_s))
         if ratios:
             passes.append(Pass(tuple(ratios)))
-    return Counted(tuple(passes), pairs, cell, reference, tuple(held_up), elsewhere, place)
+    return Counted(
+        tuple(passes),
+        pairs,
+        cell,
+        reference,
+        tuple(held_up),
+        elsewhere,
+        place,
+        statistics.median(faults_per_s) if faults_per_s else 0.0,
+    )
 
 
 def _place(workers: Sequence[WorkerRecord], places: Places | None) -> Place | None:

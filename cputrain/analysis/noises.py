@@ -1,17 +1,18 @@
 """The noise of each engine in each session: learned once, for all cells measured there.
 
 Pairs that leave out what others held up (`record.sample.is_net`) scatter less than those that
-compare whole steps. So the noise of blocks is learned of each sort by itself, where there are cells
-enough of both.
+compare whole steps, and less than those of steps with many page faults. So the noise of blocks is
+learned of each sort by itself, where there are cells enough of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from cputrain.analysis import identical
-from cputrain.analysis.counted import Counted, counted
+from cputrain.analysis.counted import Counted, Sort, counted
 from cputrain.analysis.paired import noise
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
@@ -36,19 +37,22 @@ class LearnedNoise:
     """What is known of one engine's noise in one session.
 
     Attributes:
-        noise: of pairs that leave out what others held up, or of all pairs where one sort has
-            fewer than `ENOUGH_CELLS`; None without an A/A pass.
-        whole: of pairs that compare whole steps; as `noise` where one sort has too few cells.
+        by_sort: of each sort of pairs; a sort with fewer than `ENOUGH_CELLS` has the noise of the
+            largest one and its own cells together. None without an A/A pass.
         pairs: of all cells of that engine, each that ran once.
     """
 
-    noise: EngineNoise | None
-    whole: EngineNoise | None
+    by_sort: Mapping[Sort, EngineNoise] | None
     pairs: Counted
 
-    def of(self, pairs: Counted) -> EngineNoise | None:
-        """The noise of pairs of their sort."""
-        return self.noise if pairs.is_net else self.whole
+    @property
+    def noise(self) -> EngineNoise | None:
+        """Of pairs that leave out what others held up."""
+        return self.of_sort("net")
+
+    def of_sort(self, sort: Sort) -> EngineNoise | None:
+        """The noise of pairs of one sort."""
+        return None if self.by_sort is None else self.by_sort[sort]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Noises:
         engines = {identical.engine(cell), self.references[cell.name]}
         session = cell.workers[-1].session
         known = [self.learned.get(NoiseKey(session, name)) for name in engines if name is not None]
-        noises = [its.of(pairs) for its in known if its is not None]
+        noises = [its.of_sort(pairs.sort) for its in known if its is not None]
         told = [noise_ for noise_ in noises if noise_ is not None]
         return max(told, key=lambda noise_: noise_.worker) if len(told) == len(engines) else None
 
@@ -124,13 +128,29 @@ def _learned(
         counted(now).passes, [cell.passes for cell in cells], counted(before).passes
     )
     if learned is None:
-        return LearnedNoise(None, None, pairs)
-    sorts: dict[bool, list[tuple[Pass, ...]]] = {True: [], False: []}
-    for each in [*(counted([worker]) for worker in now), *cells]:
-        if each.passes:
-            sorts[each.is_net].append(each.passes)
-    if min(len(passes) for passes in sorts.values()) < ENOUGH_CELLS:
-        return LearnedNoise(learned, learned, pairs)
-    return LearnedNoise(
-        noise.with_blocks(learned, sorts[True]), noise.with_blocks(learned, sorts[False]), pairs
-    )
+        return LearnedNoise(None, pairs)
+    each = [*(counted([worker]) for worker in now), *cells]
+    return LearnedNoise(_by_sort(learned, each), pairs)
+
+
+def _by_sort(learned: EngineNoise, cells: Sequence[Counted]) -> dict[Sort, EngineNoise]:
+    """The noise of each sort's pairs.
+
+    Args:
+        learned: of all cells.
+        cells: the pairs of each.
+    """
+    passes: dict[Sort, list[tuple[Pass, ...]]] = {sort: [] for sort in get_args(Sort)}
+    for pairs in cells:
+        if pairs.passes:
+            passes[pairs.sort].append(pairs.passes)
+    largest = max(passes, key=lambda sort: len(passes[sort]))
+    joins = {s: largest if len(its) < ENOUGH_CELLS else s for s, its in passes.items()}
+    if set(joins.values()) == {largest}:
+        return dict.fromkeys(passes, learned)
+    together = {
+        group: [its for sort, joined in joins.items() if joined == group for its in passes[sort]]
+        for group in set(joins.values())
+    }
+    known = {group: noise.with_blocks(learned, its) for group, its in together.items()}
+    return {sort: known[group] for sort, group in joins.items()}

@@ -156,6 +156,11 @@ class Sample(Part, frozen=True, kw_only=True):
         wall_s = self.noise.wall_s or sum(self.step_s)
         return sum(self.held_up_s) / wall_s
 
+    @property
+    def faults_per_s(self) -> float:
+        """Page faults that the kernel served without a disk; 0 where they were not counted."""
+        return (self.noise.minor_faults or 0) / (self.noise.wall_s or sum(self.step_s))
+
     def is_spoilt_beside(self, other: Sample) -> bool:
         """Whether somebody else took more of this block than of the one beside it, or much of it.
 

@@ -8,10 +8,12 @@ from made_project import beside, change_sample, steps, worker
 from msgspec.structs import replace
 from settled import settled
 
+from cputrain.analysis import counted as counting
 from cputrain.analysis import noises
 from cputrain.analysis.counted import counted
 from cputrain.analysis.noises import NoiseKey
 from cputrain.record.cell import CellKey
+from cputrain.record.sample import Noise
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools
@@ -118,5 +120,38 @@ def test_pairs_of_whole_steps_have_the_noise_of_their_own_sort(rng):
 def test_of_few_pairs_of_one_sort_all_tell_the_noise(rng):
     net, whole = without_held_up_time(identical(rng)), loaders(noises.ENOUGH_CELLS - 1, rng)
     learned = noises.learn([*net, *whole]).learned[NoiseKey("S", "torch")]
-    assert learned.whole is learned.noise
+    assert learned.of_sort("whole") is learned.noise
     assert learned.noise.block > noises.learn(net).learned[NoiseKey("S", "torch")].noise.block
+
+
+@pytest.mark.parametrize("side", ["cell", "reference"])
+def test_pairs_with_many_page_faults_on_either_side_have_the_noise_of_their_own_sort(rng, side):
+    calm, noisy = without_held_up_time(identical(rng)), without_held_up_time(loaders(6, rng))
+    alone = noises.learn(calm).learned[NoiseKey("S", "torch")].noise
+    mixed = noises.learn([*calm, *noisy])
+    of_calm = mixed.of(calm[0], counted(calm[0].workers)).block
+    assert of_calm > 1.2 * alone.block, "the cells do not differ enough for this test"
+    for own in (cell_.workers[0] for cell_ in noisy):
+        for pair in range(len(own.pairs)):
+            fault(own, pair, side, counting.MANY_FAULTS)
+    apart = noises.learn([*calm, *noisy])
+    assert apart.of(calm[0], counted(calm[0].workers)).block == pytest.approx(alone.block, rel=1e-9)
+    assert apart.of(noisy[0], counted(noisy[0].workers)).block > 0.05
+
+
+def fault(own, index, side, per_s):
+    """Have a block of a pair with so many page faults a second."""
+    pair = own.pairs[index]
+    noise = {"wall_s": 2.0, "minor_faults": round(2.0 * per_s)}
+    if side == "cell":
+        change_sample(own, index, noise=noise)
+    else:
+        own.pairs[index] = replace(pair, reference=replace(pair.reference, noise=Noise(**noise)))
+
+
+def test_pages_are_counted_over_the_wall_time_of_the_block(rng):
+    own = cell("Loader", "1", "torch", rng, base="none", passes=1).workers[0]
+    for index, per_s in enumerate((100, 300, 50_000)):
+        fault(own, index, "cell", per_s)
+        fault(own, index, "reference", 200)
+    assert (counted([own]).faults_per_s, counted([own]).sort) == (300, "whole")

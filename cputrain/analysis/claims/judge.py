@@ -155,8 +155,8 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
     )
     for _, session in reversed(sessions):
         learned = analysis.noises.learned.get(NoiseKey(session, "torch"))
-        if learned is not None and learned.whole is not None:
-            return learned.whole
+        if learned is not None and (whole := learned.of_sort("whole")) is not None:
+            return whole
     return None
 
 
