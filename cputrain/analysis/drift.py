@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy import special
 
@@ -29,16 +29,38 @@ class Drift:
     Attributes:
         log_mean, log_sd: of the logarithms of that ratio.
         degrees: of freedom of log_sd.
+        minute_sd: standard deviation of the logarithms of a minute's moments.
         recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
         sessions: how many.
+        uneven: how many times as uneven as the records' minutes the minute was that a while is
+            foretold from; 1 where it was not more so.
     """
 
     log_mean: float
     log_sd: float
     degrees: float
+    minute_sd: float
     recorded_s: float
     longest_s: float
     sessions: int
+    uneven: float = 1.0
+
+    def after(self, moments: Sequence[float]) -> Drift:
+        """The drift after a minute that was more uneven than those of the records, if it was.
+
+        Its own moments tell how much goes on now, the records how much of that lasts: all is wider
+        by as much as they are further apart.
+
+        Args:
+            moments: of that minute, seconds of a step; with fewer than `FEWEST` nothing is told.
+        """
+        if len(moments) < FEWEST or not self.minute_sd:
+            return self
+        uneven = statistics.stdev(map(math.log, moments)) / self.minute_sd
+        if uneven <= 1:
+            return self
+        degrees = min(self.degrees, len(moments) - 1)
+        return replace(self, log_sd=self.log_sd * uneven, degrees=degrees, uneven=uneven)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Low and high end of the ratio: a prediction interval for one more such while.
@@ -84,10 +106,24 @@ def learned(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
         degrees=max(1.0, _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)),
+        minute_sd=_minute_sd(list(sessions.values())),
         recorded_s=sum(spans),
         longest_s=max(spans),
         sessions=len(sessions),
     )
+
+
+def _minute_sd(sessions: Sequence[Moments]) -> float:
+    """Of the logarithms of moments about the mean of their minute; 0 where none has two."""
+    squares, free = 0.0, 0
+    for points in sessions:
+        minutes: dict[int, list[float]] = {}
+        for at, seconds in points:
+            minutes.setdefault(int((at - points[0][0]) / MINUTE_S), []).append(math.log(seconds))
+        for logs in minutes.values():
+            squares += math.fsum((log - statistics.fmean(logs)) ** 2 for log in logs)
+            free += len(logs) - 1
+    return math.sqrt(squares / free) if free else 0.0
 
 
 def _degrees(sessions: Sequence[Moments], horizon_s: float) -> float:

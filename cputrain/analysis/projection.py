@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.drift import Drift, Moments, Starts, learned
 from cputrain.record.projection import ProjectionRecord
+from cputrain.record.sample import Sample
 
 LEVEL = 0.9
 """Of the interval: as wide as people plan with."""
 MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the steps that are left."""
+STEPS_OF_A_MOMENT = 9
+"""A moment of the records is of three pairs of blocks, of three steps each."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class Projection:
         measured: steps that were timed; measured_s: seconds that they took in all.
         step_s: seconds of a step, the mean: a run takes its sum.
         fastest_s, slowest_s: means of some seconds each, the extremes.
-        drift: what the records tell; None where they tell nothing.
+        drift: what the records tell, wider where the minute was more uneven; None where they tell
+            nothing.
         far: share of the minute while the CPUs lay far apart, where the drift is that of minutes
             like it; None where it is that of all.
         milestones: at shares of the steps that are left, the last one is the end.
@@ -100,6 +104,8 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
     step_s = [s for sample in samples for s in sample.step_s]
     means = [statistics.fmean(sample.step_s) for sample in samples]
     mean, left = statistics.fmean(step_s), record.steps - record.done
+    minute = [_moment(sample) for sample in samples]
+    last = recorded.drift(left * mean)
     joules = [sample.noise.energy_j for sample in samples]
     energy_j = None if None in joules else math.fsum(j or 0.0 for j in joules) / len(step_s)
     return Projection(
@@ -110,8 +116,8 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
         step_s=mean,
         fastest_s=min(means),
         slowest_s=max(means),
-        drift=recorded.drift(left * mean),
-        milestones=tuple(_milestone(record, share, mean, recorded) for share in MILESTONES),
+        drift=None if last is None else last.after(minute),
+        milestones=tuple(_milestone(record, share, mean, recorded, minute) for share in MILESTONES),
         energy_j=energy_j,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
         composed=record.worker.composed,
@@ -119,13 +125,23 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
     )
 
 
+def _moment(sample: Sample) -> float:
+    """A step of it, as the records have it of a moment: the median of a few, spread over it."""
+    every = max(1, len(sample.step_s) // STEPS_OF_A_MOMENT)
+    return statistics.median(sample.step_s[::every])
+
+
 def _milestone(
-    record: ProjectionRecord, share: float, mean_s: float, recorded: Recorded
+    record: ProjectionRecord,
+    share: float,
+    mean_s: float,
+    recorded: Recorded,
+    minute: Sequence[float],
 ) -> Milestone:
     steps = max(1, round(share * (record.steps - record.done)))
     seconds = steps * mean_s
     drift = recorded.drift(seconds)
-    low, high = (None, None) if drift is None else drift.interval(LEVEL)
+    low, high = (None, None) if drift is None else drift.after(minute).interval(LEVEL)
     return Milestone(
         step=record.done + steps,
         share=share,

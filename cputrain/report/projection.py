@@ -125,6 +125,11 @@ def _why(known: Projection) -> str:
     )
     if known.far is not None:
         text += f", from minutes like this one ({_where(known.far)})"
+    if drift.uneven > 1:
+        text += (
+            f", {words.number(drift.uneven)} times as wide, as this minute's steps were so much "
+            "more uneven than those of the records' minutes"
+        )
     if drift.sessions == 1:
         text += "; a single run does not tell how another hour differs, so it may be too narrow"
     if known.milestones[-1].seconds > drift.longest_s:

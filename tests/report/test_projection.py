@@ -126,3 +126,16 @@ def test_a_step_of_which_a_part_was_run_is_told_to_be_reckoned(record):
     assert not any(
         "reckoned" in line for line in report.lines(project(record, Recorded({})), 1, START, ())
     )
+
+
+def test_an_uneven_minute_is_told_and_widens_what_calm_records_tell(record):
+    calm = Recorded({"a": [(6.0 * n, 0.04 * (1 + 0.01 * (n % 2))) for n in range(200)]})
+    minute = [record.worker.samples[0]] * 3 + [record.worker.samples[1]] * 3
+    even, uneven = (
+        project(ProjectionRecord(steps=10_000, worker=record.worker.but(samples=its)), calm)
+        for its in (minute[:3] * 2, minute)
+    )
+    assert uneven.milestones[-1].high > 1.08 * uneven.milestones[-1].seconds
+    assert even.milestones[-1].high < 1.02 * even.milestones[-1].seconds
+    lines = [report.lines(known, 256, START, ())[8] for known in (even, uneven)]
+    assert ["times as wide" in line for line in lines] == [False, True]
