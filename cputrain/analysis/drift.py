@@ -15,6 +15,9 @@ from scipy import special
 MINUTE_S = 60.0
 FEWEST = 5
 """Moments of a run from which they tell its drift."""
+MORE_THAN_SESSIONS = 2
+"""Degrees of freedom are as many as sessions, and so many more at most: a session is one evening's
+drift. In three runs of one, a minute's moments were 5, 10 and 10 % apart (docs/figures.md)."""
 
 Moments = Sequence[tuple[float, float]]
 """Seconds since the epoch, ascending, and seconds of a step."""
@@ -99,13 +102,14 @@ def learned(
         return None
     spans = [points[-1][0] - points[0][0] for points in sessions.values()]
     variance = statistics.variance(logs)
+    free = _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)
     if len(sessions) > 1 and horizon_s > max(spans):
         means = [math.log(statistics.fmean(s for _, s in points)) for points in sessions.values()]
         variance += statistics.variance(means)
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
-        degrees=max(1.0, _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)),
+        degrees=max(1.0, min(MORE_THAN_SESSIONS + len(sessions), free)),
         minute_sd=_minute_sd(list(sessions.values())),
         recorded_s=sum(spans),
         longest_s=max(spans),

@@ -15,8 +15,8 @@ Key = tuple[str, str]
 def untold(analysis: Analysis, session: str) -> list[Key]:
     """The cells of a session that have no effect at the machine's usual place yet.
 
-    All of their pairs were dropped, or were taken while the CPUs lay elsewhere than for most of the
-    machine's. Each measurement once.
+    All of their pairs but one were dropped, or they were taken while the CPUs lay elsewhere than
+    for most of the machine's. Each measurement once.
     """
     return [
         (cell.suite, cell.value)
@@ -34,7 +34,9 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
     if known is None:
         return True
     is_elsewhere = known.elsewhere is not None and known.verdict.word == "not told"
-    return is_elsewhere and not identical.is_identical(analysis.cells[index])
+    return (is_elsewhere or known.effect.is_of_one_pair) and not identical.is_identical(
+        analysis.cells[index]
+    )
 
 
 def candidates(

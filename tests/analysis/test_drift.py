@@ -135,3 +135,13 @@ def test_intervals_of_calm_records_hold_on_an_uneven_evening_too():
     assert all(0.86 <= share <= 0.97 for share in held(0.03))
     without, with_own = held(0.09)
     assert without < 0.6 and 0.84 <= with_own <= 0.97
+
+
+def test_one_session_counts_as_one_evening_however_long_it_is():
+    rng = random.Random(6)
+    hours = learned({"a": noisy(rng, 240, 0.03)}, 120.0)
+    assert hours.degrees == 3
+    evenings = learned({name: noisy(rng, 20, 0.03) for name in "abcdefgh"}, 120.0)
+    assert evenings.degrees == 10
+    (low, high), (low_8, high_8) = hours.interval(0.9), evenings.interval(0.9)
+    assert high / low > 1.1 * (high_8 / low_8) > 1.1

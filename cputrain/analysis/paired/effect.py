@@ -55,6 +55,11 @@ class Effect:
         return max(self.high_90, 1 / self.low_90)
 
     @property
+    def is_of_one_pair(self) -> bool:
+        """Whether no other pair agrees: what hit one of its blocks alone would be the effect."""
+        return self.pairs < 2
+
+    @property
     def half_width_90(self) -> float | None:
         """The same of the 90 % interval."""
         if self.low_90 is None or self.high_90 is None:

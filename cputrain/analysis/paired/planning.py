@@ -57,10 +57,10 @@ def is_closed(effect: Effect, noise: EngineNoise | None, precision: float = PREC
     """Whether a cell needs no further pass: its interval is as narrow as its target.
 
     With a single pass, the worst A/A pass of its engine has to be within the target too: a verdict
-    from one pass is refused below it.
+    from one pass is refused below it. One pair closes nothing.
     """
     width = effect.half_width
-    if noise is None or width is None:
+    if noise is None or width is None or effect.is_of_one_pair:
         return False
     if effect.passes == 1:
         width = max(width, noise.worst)

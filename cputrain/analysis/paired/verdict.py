@@ -41,7 +41,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     - "faster", "slower": the 99 % interval does not hold 1. From a single pass only where the
       effect is also beyond the worst A/A pass: what a worker of that engine has been off by
       without any cause, this one may be too.
-    - "not told" else.
+    - "not told" else, and by a single pair: noise has longer tails than the model gives it.
 
     Args:
         effect: from `effect.effect`.
@@ -49,6 +49,8 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     """
     if noise is None or effect.low is None or effect.high is None:
         return Verdict("not told")
+    if effect.is_of_one_pair:
+        return Verdict("not told", 1)
     if is_same(effect):
         return Verdict("same")
     beyond = effect.passes > 1 or abs(math.log(effect.value)) > noise.worst
