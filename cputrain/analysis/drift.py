@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from scipy import special
@@ -15,9 +16,11 @@ from scipy import special
 MINUTE_S = 60.0
 FEWEST = 5
 """Moments of a run from which they tell its drift."""
-MORE_THAN_SESSIONS = 2
-"""Degrees of freedom are as many as sessions, and so many more at most: a session is one evening's
-drift. In three runs of one, a minute's moments were 5, 10 and 10 % apart (docs/figures.md)."""
+MORE_THAN_EVENINGS = 2
+"""Degrees of freedom are as many as evenings, and so many more at most: what one is like another
+is not. In three runs of one a minute's moments were 5, 10 and 10 % apart (docs/figures.md)."""
+EVENING_S = 3600.0
+"""Two moments are of one evening that have no longer break between them."""
 
 Moments = Sequence[tuple[float, float]]
 """Seconds since the epoch, ascending, and seconds of a step."""
@@ -34,7 +37,7 @@ class Drift:
         degrees: of freedom of log_sd.
         minute_sd: standard deviation of the logarithms of a minute's moments.
         recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
-        sessions: how many.
+        sessions: how many; evenings: that they are of (`EVENING_S`).
         uneven: how many times as uneven as the records' minutes the minute was that a while is
             foretold from; 1 where it was not more so.
     """
@@ -46,6 +49,7 @@ class Drift:
     recorded_s: float
     longest_s: float
     sessions: int
+    evenings: int
     uneven: float = 1.0
 
     def after(self, moments: Sequence[float]) -> Drift:
@@ -103,18 +107,26 @@ def learned(
     spans = [points[-1][0] - points[0][0] for points in sessions.values()]
     variance = statistics.variance(logs)
     free = _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)
+    evenings = _evenings(sessions.values())
     if len(sessions) > 1 and horizon_s > max(spans):
         means = [math.log(statistics.fmean(s for _, s in points)) for points in sessions.values()]
         variance += statistics.variance(means)
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
-        degrees=max(1.0, min(MORE_THAN_SESSIONS + len(sessions), free)),
+        degrees=max(1.0, min(MORE_THAN_EVENINGS + evenings, free)),
         minute_sd=_minute_sd(list(sessions.values())),
         recorded_s=sum(spans),
         longest_s=max(spans),
         sessions=len(sessions),
+        evenings=evenings,
     )
+
+
+def _evenings(sessions: Iterable[Moments]) -> int:
+    """How many whiles without a break of `EVENING_S` the moments of all sessions are of."""
+    times = sorted(at for points in sessions for at, _ in points)
+    return 1 + sum(later - at > EVENING_S for at, later in itertools.pairwise(times))
 
 
 def _minute_sd(sessions: Sequence[Moments]) -> float:

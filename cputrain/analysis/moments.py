@@ -15,6 +15,8 @@ from cputrain.analysis import identical
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.places import Place, Places
 from cputrain.analysis.unchanged import Setting, settings
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
 from cputrain.record.worker import WorkerRecord
 
 
@@ -34,15 +36,18 @@ class Moment:
 
 
 def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
-    """By session, how fast the machine was: cells beside the default experiment, each worker once.
+    """By session, how fast the machine was: settings beside the default experiment, each worker
+    once.
 
     Args:
         cells: of one machine.
     """
-    return {
-        name: [(each.at_s, each.step_s) for each in its]
-        for name, its in placed(cells, Places()).items()
-    }
+    by_session: dict[str, list[tuple[float, float]]] = {}
+    for worker in _beside_default(cells):
+        if worker.pairs:
+            moment = _started(worker), _reference_s(worker)
+            by_session.setdefault(worker.session, []).append(moment)
+    return {name: sorted(its) for name, its in sorted(by_session.items())}
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,17 @@ class PlacedMoment:
 
 
 def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMoment]]:
-    """`moments`, with where they were.
+    """Every moment of a machine's records, with where it was: `moments` is of their settings.
+
+    Of cells of all sorts, as the default experiment's blocks tell its speed whatever takes turns
+    with them, and of the cells' earlier sessions too, where they ran beside the same.
 
     Args:
         cells: of one machine.
         places: where its CPUs were.
     """
     by_session: dict[str, list[PlacedMoment]] = {}
-    for worker in _beside_default(cells):
+    for worker in _ever_beside_default(cells):
         if worker.pairs:
             at = [places.of(worker, pair) for pair in worker.pairs]
             known = [place for place in at if place is not None]
@@ -98,6 +106,28 @@ def _beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
     return identical.distinct(
         setting.cell for setting in settings(cells) if _is_of_default(setting)
     )
+
+
+def _ever_beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
+    """The workers of all sessions that had the default experiment of their engine beside them."""
+    by_name = {cell.name: cell for cell, _ in cells}
+    usual = specs.settle(Experiment()).identity
+    beside = []
+    for cell, _ in cells:
+        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
+        if not cell.ok or base is None or not base.workers or base.workers[-1].identity != usual:
+            continue
+        if identical.engine(cell) == identical.engine(base):
+            beside.append(cell)
+    now, before = (identical.distinct(beside, earlier=flag) for flag in (False, True))
+    counts = {_counts(worker) for worker in now}
+    return now + [worker for worker in before if _counts(worker) in counts]
+
+
+def _counts(worker: WorkerRecord) -> tuple[int, int] | None:
+    """What tells that the reference of an earlier version was the same."""
+    its = worker.reference_counts
+    return None if its is None else (its.n_params, its.flops_per_step)
 
 
 def _started(worker: WorkerRecord) -> float:

@@ -130,8 +130,8 @@ def _why(known: Projection) -> str:
             f", {words.number(drift.uneven)} times as wide, as this minute's steps were so much "
             "more uneven than those of the records' minutes"
         )
-    if drift.sessions == 1:
-        text += "; a single run does not tell how another hour differs, so it may be too narrow"
+    if drift.evenings == 1:
+        text += "; one evening does not tell how another differs, so it may be too narrow"
     if known.milestones[-1].seconds > drift.longest_s:
         text += (
             f"; none is longer than {words.duration(drift.longest_s)}, and what lies beyond that "

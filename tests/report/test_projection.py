@@ -50,10 +50,13 @@ def test_lines_say_when_it_ends(record):
     assert "20 min of records in 1 run" in lines[8]
 
 
-def test_lines_say_that_one_run_tells_little_of_another_hour(record):
+def test_lines_say_that_one_evening_tells_little_of_another(record):
     moments = STEADY.by_session["a"]
-    one, two = (Recorded(dict.fromkeys(names, moments)) for names in ("a", "ab"))
-    lines = [report.lines(project(record, known), 256, START, ())[8] for known in (one, two)]
+    another = [(at + 86_400, seconds) for at, seconds in moments]
+    lines = [
+        report.lines(project(record, Recorded(by_session)), 256, START, ())[8]
+        for by_session in ({"a": moments, "b": moments}, {"a": moments, "b": another})
+    ]
     assert ["may be too narrow" in line for line in lines] == [True, False]
 
 

@@ -13,6 +13,10 @@ from cputrain.analysis.paired.noise import EngineNoise
 SAME_WITHIN = 1.03
 """Ratios between 1 / 1.03 and 1.03 are the same time: who tunes a training run does not change a
 setting for less, and a machine, a compiler or a memory layout moves a step time by as much."""
+ONE_PAIR_TELLS = 3.0
+"""By a single pair only what is beyond this ratio is told: blocks of one step took up to 2.1 times
+as long as others of the same worker, and another cell was 1.8x by one pair and 1.0x in other sweeps
+(docs/figures.md)."""
 
 Word = Literal["faster", "slower", "same", "not told"]
 
@@ -41,7 +45,8 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     - "faster", "slower": the 99 % interval does not hold 1. From a single pass only where the
       effect is also beyond the worst A/A pass: what a worker of that engine has been off by
       without any cause, this one may be too.
-    - "not told" else, and by a single pair: noise has longer tails than the model gives it.
+    - "not told" else, and by a single pair of which the 99 % interval is not beyond
+      `ONE_PAIR_TELLS`: noise has longer tails than the model gives it.
 
     Args:
         effect: from `effect.effect`.
@@ -49,7 +54,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     """
     if noise is None or effect.low is None or effect.high is None:
         return Verdict("not told")
-    if effect.is_of_one_pair:
+    if effect.is_of_one_pair and not max(effect.low, 1 / effect.high) > ONE_PAIR_TELLS:
         return Verdict("not told", 1)
     if is_same(effect):
         return Verdict("same")

@@ -46,10 +46,13 @@ def test_from_one_pass_an_effect_below_the_worst_a_a_pass_is_not_told():
     assert told(1 / 1.08, 0.05, passes=1, worst=0.09) == Verdict("not told", 1)
 
 
-def test_one_pair_tells_nothing():
+def test_one_pair_tells_what_no_noise_comes_near_and_nothing_else():
     """`InstructionSet` avx2 on JAX was 1.8x slower by one pair, 1.07x and 0.98x in other sweeps."""
     assert told(1.8, 0.4, passes=1, pairs=1) == Verdict("not told", 1)
     assert told(1.0, 0.02, passes=1, pairs=1) == Verdict("not told", 1)
+    assert told(4.0, 0.4, passes=1, pairs=1) == Verdict("not told", 1)
+    assert told(4.0, 0.2, passes=1, pairs=1) == Verdict("slower")
+    assert told(1 / 4.0, 0.2, passes=1, pairs=1) == Verdict("faster")
     assert told(1.8, 0.4, passes=1, pairs=2) == told(1.8, 0.4, pairs=1) == Verdict("slower")
 
 
