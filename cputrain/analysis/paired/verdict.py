@@ -55,7 +55,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     if noise is None or effect.low is None or effect.high is None:
         return Verdict("not told")
     if effect.is_of_one_pair and not max(effect.low, 1 / effect.high) > ONE_PAIR_TELLS:
-        return Verdict("not told", 1)
+        return Verdict("not told", _further_passes(effect))
     if is_same(effect):
         return Verdict("same")
     beyond = effect.passes > 1 or abs(math.log(effect.value)) > noise.worst
