@@ -11,7 +11,7 @@ from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.noises import Noises
 from cputrain.analysis.paired.effect import Effect, effect
 from cputrain.analysis.paired.noise import EngineNoise
-from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict, verdict
 from cputrain.analysis.places import Place, Places
 from cputrain.results import columns
 from cputrain.results.columns import Row
@@ -37,6 +37,8 @@ class CellEffect:
         later: of all passes after it, which had no part in what the first one chose; None without.
         elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
             only what is beyond `PLACES_DIFFER` is told.
+        is_unsteady: it is of a single pass, whose worker was not steady: then only what is beyond
+            `ONE_PAIR_TELLS` is told.
     """
 
     effect: Effect
@@ -45,6 +47,7 @@ class CellEffect:
     first: float
     later: Effect | None
     elsewhere: Place | None = None
+    is_unsteady: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,10 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            effects[index] = by_owner.get(owner) or _cell_effect(pairs, known.of(cell, pairs), at)
+            is_steady = len(pairs.passes) > 1 or all(w.is_steady for w in cell.workers if w.pairs)
+            effects[index] = by_owner.get(owner) or _cell_effect(
+                pairs, known.of(cell, pairs), at, is_steady
+            )
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
             if (place := effects[index].elsewhere) is not None and not cell.is_baseline:
@@ -97,23 +103,29 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     return Analysis(cells, rows, effects, known, at)
 
 
-def _cell_effect(pairs: Counted, noise: EngineNoise | None, at: Places) -> CellEffect:
+def _cell_effect(
+    pairs: Counted, noise: EngineNoise | None, at: Places, is_steady: bool
+) -> CellEffect:
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
     later = effect(others, noise) if others else None
     elsewhere, said = None, verdict(made, noise)
     if pairs.place not in (None, at.usual):
         elsewhere = pairs.place
-        if not _is_told_anywhere(made):
+        if not _is_beyond(PLACES_DIFFER, made):
             said = Verdict("not told", 1)
-    return CellEffect(made, noise, said, math.exp(first.median), later, elsewhere)
+    if not is_steady and not _is_beyond(ONE_PAIR_TELLS, made):
+        said = Verdict("not told", max(1, said.further_passes or 1))
+    return CellEffect(
+        made, noise, said, math.exp(first.median), later, elsewhere, is_unsteady=not is_steady
+    )
 
 
-def _is_told_anywhere(made: Effect) -> bool:
-    """Whether it is beyond what another place of the CPUs might make of it."""
+def _is_beyond(ratio: float, made: Effect) -> bool:
+    """Whether the whole interval is further from 1 than this ratio."""
     if made.low is None or made.high is None:
         return False
-    return made.low > PLACES_DIFFER or made.high < 1 / PLACES_DIFFER
+    return made.low > ratio or made.high < 1 / ratio
 
 
 def _columns(known: CellEffect) -> Row:

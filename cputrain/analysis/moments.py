@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from cputrain.analysis import identical
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.places import Place, Places
-from cputrain.analysis.unchanged import Setting, settings
-from cputrain.engines import specs
-from cputrain.experiment import Experiment
+from cputrain.analysis.unchanged import Setting, runs_default, settings
 from cputrain.record.worker import WorkerRecord
 
 
@@ -111,11 +109,10 @@ def _beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
 def _ever_beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
     """The workers of all sessions that had the default experiment of their engine beside them."""
     by_name = {cell.name: cell for cell, _ in cells}
-    usual = specs.settle(Experiment()).identity
     beside = []
     for cell, _ in cells:
         base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
-        if not cell.ok or base is None or not base.workers or base.workers[-1].identity != usual:
+        if not cell.ok or base is None or not runs_default(base):
             continue
         if identical.engine(cell) == identical.engine(base):
             beside.append(cell)

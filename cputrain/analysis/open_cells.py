@@ -16,7 +16,8 @@ def untold(analysis: Analysis, session: str) -> list[Key]:
     """The cells of a session that have no effect at the machine's usual place yet.
 
     All of their pairs but one were dropped, or they were taken while the CPUs lay elsewhere than
-    for most of the machine's, and that does not tell. Each measurement once.
+    for most of the machine's, or by one worker that was not steady, and that does not tell. Each
+    measurement once.
     """
     return [
         (cell.suite, cell.value)
@@ -33,7 +34,8 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
     known = analysis.effects.get(index)
     if known is None:
         return True
-    is_little = known.elsewhere is not None or known.effect.is_of_one_pair
+    is_one = known.effect.is_of_one_pair or known.is_unsteady
+    is_little = known.elsewhere is not None or is_one
     is_told = known.verdict.word != "not told"
     return is_little and not is_told and not identical.is_identical(analysis.cells[index])
 

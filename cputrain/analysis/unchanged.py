@@ -26,7 +26,12 @@ class Setting:
     @property
     def is_of_default(self) -> bool:
         """Whether the baseline is the default experiment."""
-        return bool(self.base.workers) and self.base.workers[-1].identity == _usual()
+        return runs_default(self.base)
+
+
+def runs_default(cell: CellResult) -> bool:
+    """Whether a cell runs the default experiment."""
+    return bool(cell.workers) and cell.workers[-1].identity == _usual()
 
 
 @functools.cache

@@ -22,6 +22,9 @@ from cputrain.record.work import Counts, Data, SavedStart
 
 MOST_APART = math.log(1e6)
 """Of the two blocks of a pair, in logarithms: what lies further apart was not measured."""
+UNLIKE_WARM = 1.5
+"""Times the fastest warm step from which blocks are not what was warm: 5 of 797 workers were beyond
+it, the worst outliers among them (docs/figures.md)."""
 
 
 class WorkerRecord(Readings, frozen=True, kw_only=True):
@@ -155,6 +158,18 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         """Natural logarithm of a pair: its own block's step over the reference's, as compared."""
         own, other = compared_s(self.samples[pair.sample], pair.reference)
         return math.log(own) - math.log(other)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether its blocks trained as its warm-up had: that was steady, and half of the blocks
+        took less than `UNLIKE_WARM` times its fastest step.
+        """
+        if self.steady is False:
+            return False
+        if not self.samples or self.warm_step_s is None:
+            return True
+        block_s = statistics.median(sample.median_s for sample in self.samples)
+        return block_s < UNLIKE_WARM * self.warm_step_s
 
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
         """Whether its own block was spoilt, and the reference's: such a pair does not count."""

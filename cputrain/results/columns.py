@@ -138,7 +138,7 @@ def _measured(workers: tuple[WorkerRecord, ...]) -> Row:
     return {
         "workers": len(workers),
         "forked": workers[-1].forked if len({w.forked for w in workers}) == 1 else None,
-        "steady": all(w.steady for w in steady) if steady else None,
+        "steady": all(w.is_steady for w in steady) if steady else None,
         "samples": len(samples),
         "steps": sum(map(len, every)),
         "step_s_min": min(map(min, every)),

@@ -69,3 +69,50 @@ def test_without_a_number_nothing_is_open():
     key = CellKey("S", (1,), ("x",), baseline="2")
     failed = CellResult("here", key, "1", "full", "failed", "why")
     assert candidates(analyse([failed], {})) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_steady"),
+    [
+        ({}, True),
+        ({"steady": True, "warm_step_s": 0.05}, True),
+        ({"steady": True, "warm_step_s": 0.025}, False),
+        ({"steady": False, "warm_step_s": 0.05}, False),
+    ],
+)
+def test_a_worker_that_was_not_steady_tells_nothing_alone_and_gets_another_pass(
+    project, changes, is_steady
+):
+    project.suite("Baseline", "copy", ("A", "B", "C"))
+    for copy in "ABC":
+        project.cell("Baseline", copy, 0.042)
+    project.suite("Heads", "n_head", (2, 4, 8))
+    (slow, *_) = project.cell("Heads", 2, 0.060, workers=1)
+    project.cell("Heads", 8, 0.2, workers=1)
+
+    def known(*workers):
+        project.record("Heads", 2, list(workers))
+        analysis = analyse(rows.read(project.root, "here")[0], {})
+        (row,) = (row for row in analysis.rows if (row["suite"], row["value"]) == ("Heads", "2"))
+        return row, untold(analysis, slow.session)
+
+    assert slow.but(**changes).is_steady == is_steady
+    row, passes = known(slow.but(**changes))
+    assert row["verdict"] == ("slower" if is_steady else "not told")
+    assert passes == ([] if is_steady else [("Heads", "2")])
+    assert row["steady"] == (changes.get("steady") and is_steady)
+    row, passes = known(slow.but(**changes), slow.but(id="again", started="2026-11-21T12:00:00Z"))
+    assert (row["verdict"], passes) == ("slower", []), "another pass tells"
+
+
+def test_what_no_noise_comes_near_is_told_by_a_worker_that_was_not_steady(project):
+    project.suite("Baseline", "copy", ("A", "B", "C"))
+    for copy in "ABC":
+        project.cell("Baseline", copy, 0.042)
+    project.suite("Heads", "n_head", (2, 4, 8))
+    (slow, *_) = project.cell("Heads", 2, 0.42, workers=1)
+    project.cell("Heads", 8, 0.042)
+    project.record("Heads", 2, [slow.but(steady=False)])
+    known = analyse(rows.read(project.root, "here")[0], {})
+    assert [row["verdict"] for row in known.rows if row["value"] == "2"] == ["slower"]
+    assert untold(known, slow.session) == []
