@@ -162,11 +162,12 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
     @property
     def is_steady(self) -> bool:
         """Whether its blocks trained as its warm-up had: that was steady, and half of the blocks
-        took less than `UNLIKE_WARM` times its fastest step.
+        took less than `UNLIKE_WARM` times its fastest step; of a step of which only a part was
+        warmed up (`composed`) the first alone is known.
         """
         if self.steady is False:
             return False
-        if not self.samples or self.warm_step_s is None:
+        if not self.samples or self.warm_step_s is None or self.composed is not None:
             return True
         block_s = statistics.median(sample.median_s for sample in self.samples)
         return block_s < UNLIKE_WARM * self.warm_step_s

@@ -77,6 +77,7 @@ def test_without_a_number_nothing_is_open():
         ({}, True),
         ({"steady": True, "warm_step_s": 0.05}, True),
         ({"steady": True, "warm_step_s": 0.025}, False),
+        ({"steady": True, "warm_step_s": 0.025, "composed": "sum of 2 micro-batches"}, True),
         ({"steady": False, "warm_step_s": 0.05}, False),
     ],
 )
