@@ -109,7 +109,9 @@ class Trial:
     def wait_for(self, pattern: str, process: subprocess.Popen) -> None:
         end = time.monotonic() + 120
         while not list(self.folder.glob(pattern)):
-            assert process.poll() is None and time.monotonic() < end, process.stdout.read()
+            if late := time.monotonic() > end:
+                process.kill()  # what it said ends only then
+            assert process.poll() is None and not late, process.stdout.read()
             time.sleep(0.05)
 
     def wait_for_the_end(self) -> None:
