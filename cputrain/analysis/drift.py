@@ -17,8 +17,8 @@ MINUTE_S = 60.0
 FEWEST = 5
 """Moments of a run from which they tell its drift."""
 MORE_THAN_EVENINGS = 2
-"""Degrees of freedom are as many as evenings, and so many more at most: what one is like another
-is not. In three runs of one a minute's moments were 5, 10 and 10 % apart (docs/figures.md)."""
+"""Degrees of freedom are as many as evenings, and so many more at most: what one is like tells
+little of another."""
 EVENING_S = 3600.0
 """Two moments are of one evening that have no longer break between them."""
 

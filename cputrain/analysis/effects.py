@@ -21,6 +21,9 @@ from cputrain.results.rows import CellResult
 ALONE = "it was measured without a reference beside it, as by earlier versions"
 ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
 
+ONE_PAIR = f"a single pair was left, which tells only what is beyond {ONE_PAIR_TELLS:g}x"
+UNSTEADY = f"its worker was not steady and alone tells only what is beyond {ONE_PAIR_TELLS:g}x"
+
 PLACES_DIFFER = 1.6
 """An effect has not been seen to differ by more from place to place. References' steps differed by
 up to 1.53x, as the effect of a cell would that takes as long everywhere; the effects that lay
@@ -96,6 +99,8 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
             )
             by_owner[owner] = effects[index]
             _say(rows[index], effects[index].effect.reason)
+            if not cell.is_baseline:
+                _say(rows[index], _why_not_told(effects[index]))
             if (place := effects[index].elsewhere) is not None and not cell.is_baseline:
                 _say(rows[index], ELSEWHERE.format(places.WORDS[place]))
             rows[index] |= _columns(effects[index])
@@ -168,6 +173,15 @@ def _why_none(cell: CellResult, pairs: Counted) -> str | None:
     if pairs.pairs:
         return f"no effect: others had the CPUs during each of its {pairs.pairs} pairs"
     return f"no effect: {cell.workers[-1].reasons.get('reference', ALONE)}"
+
+
+def _why_not_told(known: CellEffect) -> str | None:
+    """Why nothing is told, although its interval may not hold 1."""
+    if known.verdict.word != "not told" or known.effect.low is None:
+        return None
+    if known.effect.is_of_one_pair:
+        return ONE_PAIR
+    return UNSTEADY if known.is_unsteady else None
 
 
 def _say(row: Row, words: str | None) -> None:

@@ -34,10 +34,9 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
     known = analysis.effects.get(index)
     if known is None:
         return True
-    is_one = known.effect.is_of_one_pair or known.is_unsteady
-    is_little = known.elsewhere is not None or is_one
-    is_told = known.verdict.word != "not told"
-    return is_little and not is_told and not identical.is_identical(analysis.cells[index])
+    if known.verdict.word != "not told" or identical.is_identical(analysis.cells[index]):
+        return False
+    return known.elsewhere is not None or known.is_unsteady or known.effect.is_of_one_pair
 
 
 def candidates(

@@ -99,6 +99,7 @@ def test_a_worker_that_was_not_steady_tells_nothing_alone_and_gets_another_pass(
 
     assert slow.but(**changes).is_steady == is_steady
     row, passes = known(slow.but(**changes))
+    assert (row["reason"] is None) == is_steady
     assert row["verdict"] == ("slower" if is_steady else "not told")
     assert passes == ([] if is_steady else [("Heads", "2")])
     assert row["steady"] == (changes.get("steady") and is_steady)

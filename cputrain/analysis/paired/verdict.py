@@ -14,8 +14,8 @@ SAME_WITHIN = 1.03
 """Ratios between 1 / 1.03 and 1.03 are the same time: who tunes a training run does not change a
 setting for less, and a machine, a compiler or a memory layout moves a step time by as much."""
 ONE_PAIR_TELLS = 3.0
-"""By a single pair only what is beyond this ratio is told: blocks of one step took up to 2.1 times
-as long as others of the same worker, and another cell was 1.8x by one pair and 1.0x in other sweeps
+"""By a single pair only what is beyond this ratio is told: blocks of one step took twice as
+long as others of the same worker, and another cell was 1.8x by one pair and 1.0x in other sweeps
 (docs/figures.md)."""
 
 Word = Literal["faster", "slower", "same", "not told"]
