@@ -16,6 +16,8 @@ FOLDER = "tuned"
 
 Fields = dict[str, Field]
 """Fields of an experiment by name, whatever part they are in."""
+First = Literal["cell", "reference"]
+"""Whose block of a pair ran first."""
 Outcome = Literal["adopted", "raced", "dropped", "refused", "failed", "known", "not tried"]
 """What came of a candidate: it is part of what comes after; it was raced to the end; it was slower
 and did not go on; this machine or its engine cannot have it; its worker gave no number; the
@@ -32,8 +34,10 @@ class Raced(Part, frozen=True, kw_only=True):
         ready_s: seconds until it was warm.
         warm_step_s: of its fastest step until then.
         step_s: of each of its blocks, the median step.
-        log_ratios: of each of its blocks, the logarithm of its step over the reference's in the
-            same rotation.
+        log_ratios: of each of its blocks that counts, the logarithm of its step over the
+            reference's in the same rotation.
+        not_counting: numbers of its blocks, from 0, that do not count: others took more of one of
+            the two, or the CPUs lay elsewhere than for most blocks of the race.
     """
 
     label: str
@@ -44,6 +48,7 @@ class Raced(Part, frozen=True, kw_only=True):
     warm_step_s: Seconds | None = None
     step_s: list[StepSeconds] = field(default_factory=list)
     log_ratios: list[Number] = field(default_factory=list)
+    not_counting: list[Count] = field(default_factory=list)
 
 
 class Race(Part, frozen=True, kw_only=True):
@@ -82,7 +87,7 @@ class Blocks(Part, frozen=True, kw_only=True):
     disturbed: bool = False
     trip_ns: Number | None = None
     on_one_core: bool | None = None
-    first: Literal["cell", "reference"]
+    first: First
 
 
 class FreshPass(Part, frozen=True, kw_only=True):

@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import places
 from cputrain.analysis.paired import noise, planning
 from cputrain.analysis.paired.effect import Effect, effect
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import Verdict, verdict
-from cputrain.analysis.places import Place, Places, Seen
+from cputrain.analysis.tuning import counting
 from cputrain.record.tuning import Blocks, FreshPass
 
 
@@ -54,28 +53,15 @@ def gain(passes: Sequence[FreshPass], earlier: Sequence[Pass]) -> Gain | None:
     Returns:
         None without a pair that counts, and where a side has once not proven that it trains.
     """
-    at = places.of_pairs(
-        [its for each in passes for b in each.pairs if not b.disturbed and (its := _seen(b))]
-    )
-    counting = _passes(
-        [[b for b in each.pairs if _place(b, at) in (at.usual, None)] for each in passes]
-    )
-    if not counting or any(each.status != "ok" for each in passes):
+    at = counting.learn(b for each in passes for b in each.pairs)
+    compared = _passes([[b for b in each.pairs if counting.counts(b, at)] for each in passes])
+    if not compared or any(each.status != "ok" for each in passes):
         return None
     twins = _passes([each.twins for each in passes])
-    learned = noise.learn(twins, [counting], earlier)
-    made = effect(counting, learned)
+    learned = noise.learn(twins, [compared], earlier)
+    made = effect(compared, learned)
     pairs = sum(len(each.pairs) for each in passes)
     return Gain(made, learned, verdict(made, learned), pairs - made.pairs)
-
-
-def _seen(pair: Blocks) -> Seen | None:
-    return None if pair.trip_ns is None else Seen(pair.trip_ns, bool(pair.on_one_core))
-
-
-def _place(pair: Blocks, at: Places) -> Place | None:
-    its = _seen(pair)
-    return None if its is None else at.at(its)
 
 
 def _passes(blocks: Sequence[Sequence[Blocks]]) -> list[Pass]:

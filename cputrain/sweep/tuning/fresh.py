@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import places
 from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.tuning import counting
 from cputrain.analysis.tuning.gain import Gain, gain
 from cputrain.experiment import Experiment
 from cputrain.record.part import Status
-from cputrain.record.sample import compared_s
 from cputrain.record.tuning import Blocks, FreshPass
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
@@ -165,13 +164,4 @@ class Test:
     def _pair(self, cell: Running, other: Running, number: int) -> Blocks:
         order = blocks.order(f"{self._seed} {len(self.passes)}", number)
         taken = {side: self._workers.block(cell if side == "cell" else other) for side in order}
-        own, beside = taken["cell"], taken["reference"]
-        cpus = tuple(beside.noise.round_trip_cpus)
-        seen = places.seen((own.noise, beside.noise), cpus)
-        return Blocks(
-            step_s=compared_s(own, beside),
-            disturbed=own.is_spoilt_beside(beside) or beside.is_spoilt_beside(own),
-            trip_ns=None if seen is None else seen.trip_ns,
-            on_one_core=None if seen is None else seen.on_one_core,
-            first=order[0],
-        )
+        return counting.blocks(taken["cell"], taken["reference"], order[0])

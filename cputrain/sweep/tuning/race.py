@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Sequence
 
-from cputrain.analysis.tuning import halving
+from cputrain.analysis.tuning import counting, halving
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.model.memory_estimate import memory_bytes
-from cputrain.record.sample import Sample, compared_s
-from cputrain.record.tuning import Race
+from cputrain.record.sample import Sample
+from cputrain.record.tuning import First, Race
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
@@ -22,6 +21,9 @@ MOST = 6
 """Workers that are alive together."""
 WARM_FAR = 2.0
 """A candidate whose fastest step of the warm-up is so many times the reference's is ended."""
+MOST_TRIES = 2
+"""Rotations of a race at most, over those of its last rung: blocks that do not count are taken
+again."""
 DIED = "the settings that all others are compared with gave no number: {reason}"
 
 
@@ -138,23 +140,28 @@ class Racing:
         step_s: list[float] = []
         orders: list[list[int]] = []
         rungs: tuple[int, ...] = ()
+        passed = 0
         while alive := [p for p, runner in enumerate(runners) if runner.running is not None]:
             began = self._now()
             orders.append(self._chance.sample([-1, *alive], len(alive) + 1))
             step_s.append(self._rotation(reference, runners, orders[-1]))
             took = self._now() - began
             rungs = rungs or halving.rungs(took / (len(alive) + 1))
+            is_rung = max(len(runners[place].log_ratios) for place in alive) >= rungs[passed]
+            passed += is_rung
             if halves:
-                self._drop(runners, is_rung=len(orders) in rungs)
-            is_last = len(orders) >= rungs[-1] or self._is_told(runners, len(orders), rungs)
+                self._drop(runners, is_rung)
+            is_last = passed == len(rungs) or len(orders) >= MOST_TRIES * rungs[-1]
+            is_told = is_rung and passed > 1 and self._is_told(runners)
             is_late = self._now() + took > until and len(orders) >= halving.FEWEST
-            if is_last or is_late:
+            if is_last or is_told or is_late:
                 break
         return step_s, orders
 
     def _rotation(
         self, reference: Running, runners: Sequence[Runner], order: Sequence[int]
     ) -> float:
+        """Everybody's block, beside the reference's; the seconds of a step of that."""
         taken: dict[int, Sample] = {}
         for place in order:
             running = reference if place < 0 else runners[place].running
@@ -167,9 +174,12 @@ class Racing:
                 runners[place].ended("failed", f"{failure.status}: {failure.reason}")
         beside = taken.pop(-1)
         for place, own in taken.items():
-            own_s, beside_s = compared_s(own, beside)
+            first: First = "cell" if order.index(place) < order.index(-1) else "reference"
             runners[place].step_s.append(own.median_s)
-            runners[place].log_ratios.append(math.log(own_s / beside_s))
+            runners[place].pairs.append(counting.blocks(own, beside, first))
+        at = counting.learn(pair for runner in runners for pair in runner.pairs)
+        for runner in runners:
+            runner.judge(at)
         return beside.median_s
 
     @staticmethod
@@ -177,7 +187,9 @@ class Racing:
         return halving.noise([runner.log_ratios for runner in runners])
 
     def _alive(self, runners: Sequence[Runner]) -> dict[int, list[float]]:
-        return {p: r.log_ratios for p, r in enumerate(runners) if r.running is not None}
+        """Log ratios of those that are still in the race, and have one."""
+        racing = ((p, r) for p, r in enumerate(runners) if r.running is not None)
+        return {place: runner.log_ratios for place, runner in racing if runner.log_ratios}
 
     def _drop(self, runners: Sequence[Runner], is_rung: bool) -> None:
         going = halving.dropped(self._alive(runners), self._noise(runners), is_rung)
@@ -187,10 +199,10 @@ class Racing:
             self._workers.end(running)
             runners[place].ended("dropped", reason)
 
-    def _is_told(self, runners: Sequence[Runner], done: int, rungs: Sequence[int]) -> bool:
+    def _is_told(self, runners: Sequence[Runner]) -> bool:
         """Whether the last one left is surely slower or faster than the reference."""
         alive = self._alive(runners)
-        if len(alive) != 1 or done not in rungs[1:]:
+        if len(alive) != 1 or sum(runner.running is not None for runner in runners) != 1:
             return False
         (ratios,) = alive.values()
         is_slower = halving.standing(ratios, self._noise(runners)).low > 0

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
-from cputrain.record.tuning import Outcome, Race, Raced
+from cputrain.analysis.places import Places
+from cputrain.analysis.tuning import counting
+from cputrain.record.tuning import Blocks, Outcome, Race, Raced
 from cputrain.sweep.tuning.candidates import TuningCandidate, fields
 from cputrain.sweep.tuning.workers import Running
+
+NOTHING_COUNTS = (
+    "none of its blocks can be compared: others had the CPUs, or these lay elsewhere than for most"
+)
 
 
 @dataclass
@@ -15,6 +22,8 @@ class Runner:
 
     Attributes:
         running: its worker, while it lives.
+        pairs: each of its blocks beside the reference's of the same rotation.
+        log_ratios: of the pairs that count; see `judge`.
     """
 
     candidate: TuningCandidate
@@ -24,11 +33,24 @@ class Runner:
     ready_s: float | None = None
     warm_step_s: float | None = None
     step_s: list[float] = field(default_factory=list)
+    pairs: list[Blocks] = field(default_factory=list)
     log_ratios: list[float] = field(default_factory=list)
+    not_counting: list[int] = field(default_factory=list)
 
     def ended(self, outcome: Outcome, reason: str | None = None) -> None:
         """Its worker is gone; what came of it."""
         self.outcome, self.reason, self.running = outcome, reason, None
+
+    def judge(self, at: Places) -> None:
+        """See which of its pairs count.
+
+        Args:
+            at: the places of the race's pairs.
+        """
+        count = [counting.counts(pair, at) for pair in self.pairs]
+        both = list(zip(self.pairs, count, strict=True))
+        self.log_ratios = [math.log(p.step_s[0] / p.step_s[1]) for p, does in both if does]
+        self.not_counting = [number for number, does in enumerate(count) if not does]
 
     @property
     def raced(self) -> Raced:
@@ -37,12 +59,18 @@ class Runner:
             label=self.candidate.label,
             changes=fields(self.candidate.changes),
             outcome=self.outcome,
-            reason=self.reason,
+            reason=self.reason or self._nothing_counts,
             ready_s=self.ready_s,
             warm_step_s=self.warm_step_s,
             step_s=self.step_s,
             log_ratios=self.log_ratios,
+            not_counting=self.not_counting,
         )
+
+    @property
+    def _nothing_counts(self) -> str | None:
+        """Why it has blocks and no ratio."""
+        return NOTHING_COUNTS if self.pairs and not self.log_ratios else None
 
 
 @dataclass(frozen=True)

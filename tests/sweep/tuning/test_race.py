@@ -3,11 +3,14 @@
 import random
 
 import pytest
+from msgspec import structs
 from settled import settled
 from simulated_workers import Simulated
 
+from cputrain.record.sample import Noise
 from cputrain.sweep.tuning.candidates import TuningCandidate
-from cputrain.sweep.tuning.race import MOST, Racing
+from cputrain.sweep.tuning.race import MOST, MOST_TRIES, Racing
+from cputrain.sweep.tuning.runner import NOTHING_COUNTS
 
 pytestmark = pytest.mark.tools
 
@@ -21,10 +24,40 @@ def candidate(allocator):
     return TuningCandidate(f"allocator={allocator}", changes, BEST.but(**changes))
 
 
-def run(ratios, seed=0, step_s=0.2, until=1e9, free=1 << 50, **machine):
+class Moving(Simulated):
+    """A host that moves the CPUs.
+
+    Args:
+        at: the place during a block: by its number, and by whether the reference runs.
+        slower: how many times a block takes at a place, by whether the reference runs.
+    """
+
+    TRIPS = {"near": (84.0, 1.0), "far": (335.0, 1.0), "one core": (67.0, 1.75)}
+
+    def __init__(self, *args, at, slower, **machine):
+        super().__init__(*args, **machine)
+        self.at, self.slower = at, slower
+
+    def block(self, worker):
+        is_reference = worker.experiment == BEST
+        place = self.at(sum(w is worker for w in self.blocks), is_reference)
+        sample = super().block(worker)
+        trip_ns, at_once = self.TRIPS[place]
+        noise = Noise(
+            round_trip_before_ns=trip_ns,
+            round_trip_after_ns=trip_ns,
+            round_trip_cpus=[0, 1],
+            at_once_before=at_once,
+            at_once_after=at_once,
+        )
+        times = self.slower.get((place, is_reference), 1.0)
+        return structs.replace(sample, step_s=[s * times for s in sample.step_s], noise=noise)
+
+
+def run(ratios, seed=0, step_s=0.2, until=1e9, free=1 << 50, host=Simulated, **machine):
     """A race of allocators whose steps take so many times those of the reference."""
     times = dict(zip(NAMES, ratios, strict=False))
-    workers = Simulated(lambda e: step_s * times.get(e.system.allocator, 1.0), seed, **machine)
+    workers = host(lambda e: step_s * times.get(e.system.allocator, 1.0), seed=seed, **machine)
     racing = Racing(workers, random.Random(seed), workers.now, lambda: free)
     reference = workers.start(BEST, 1e9)
     candidates = [candidate(name) for name in times]
@@ -96,3 +129,37 @@ def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
     )
     (raced,) = ran.race.candidates
     assert raced.warm_step_s > 2 * 1.0 / 8 and raced.outcome == "adopted"
+
+
+def test_blocks_on_one_core_end_no_candidate_and_are_taken_again():
+    def at(number, is_reference):
+        return "one core" if number < 2 and not is_reference else "near"
+
+    slower = {("one core", False): 1.8}
+    ran, _workers = run((0.9,), noise=0.01, host=Moving, at=at, slower=slower)
+    (raced,) = ran.race.candidates
+    assert raced.outcome == "adopted" and raced.not_counting == [0, 1]
+    assert len(raced.log_ratios) == len(raced.step_s) - 2
+    assert max(raced.log_ratios) < 0
+
+
+def test_only_blocks_where_the_cpus_mostly_were_are_compared():
+    def at(number, is_reference):
+        return "far" if number in (0, 3) else "near"
+
+    # It is slower near; by the first four blocks together it would be faster.
+    slower = {("far", True): 1.5}
+    ran, _ = run((1.04,), noise=0.001, host=Moving, at=at, slower=slower)
+    (raced,) = ran.race.candidates
+    assert raced.outcome == "dropped" and raced.not_counting == [0, 3]
+    assert len(raced.log_ratios) == len(raced.step_s) - 2 and min(raced.log_ratios) > 0
+
+
+def test_a_race_in_which_no_block_can_be_compared_ends_and_says_so():
+    def at(number, is_reference):
+        return "near" if is_reference else "one core"
+
+    ran, _ = run((0.9, 0.8), host=Moving, at=at, slower={})
+    assert [raced.log_ratios for raced in ran.race.candidates] == [[], []]
+    assert {raced.reason for raced in ran.race.candidates} == {NOTHING_COUNTS}
+    assert ran.winner is None and len(ran.race.order) == MOST_TRIES * 16

@@ -1,0 +1,42 @@
+"""Which pairs of a tuning count: calm ones, taken where the CPUs lay for most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cputrain.analysis import places
+from cputrain.analysis.places import Places, Seen
+from cputrain.record.sample import Sample, compared_s, spoilt_sides
+from cputrain.record.tuning import Blocks, First
+
+
+def blocks(own: Sample, beside: Sample, first: First) -> Blocks:
+    """The pair of a worker's block and of another's beside it.
+
+    Args:
+        first: which of the two ran first; own is "cell".
+    """
+    noise = (own.noise, beside.noise)
+    seen = places.seen(noise, tuple(beside.noise.round_trip_cpus))
+    return Blocks(
+        step_s=compared_s(own, beside),
+        disturbed=any(spoilt_sides(own, beside)),
+        trip_ns=None if seen is None else seen.trip_ns,
+        on_one_core=None if seen is None else seen.on_one_core,
+        first=first,
+    )
+
+
+def learn(pairs: Iterable[Blocks]) -> Places:
+    """The places of these pairs; the usual one is where most of the calm ones were taken."""
+    return places.of_pairs([its for b in pairs if not b.disturbed and (its := _seen(b))])
+
+
+def counts(pair: Blocks, at: Places) -> bool:
+    """Whether a pair is calm and was taken at the usual place, or where is not known."""
+    its = _seen(pair)
+    return not pair.disturbed and (its is None or at.at(its) == at.usual)
+
+
+def _seen(pair: Blocks) -> Seen | None:
+    return None if pair.trip_ns is None else Seen(pair.trip_ns, bool(pair.on_one_core))
