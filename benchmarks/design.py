@@ -17,23 +17,24 @@ FIELDS = {
 class Design(suite.Suite):
     """Small models that differ in everything at once, which tells what each part of a step costs.
 
-    Chosen so that parts' shares of a step are as little alike as can be (D-optimal), and each
-    level of a field is there some times. l layers, d channels, h heads, m MLP ratio, v vocabulary,
-    s tokens, b sequences; learning rate over width.
+    Chosen so that parts' shares of a step are as little alike as can be (D-optimal), each level of
+    a field is there some times, and no part's cost rests on a single cell. l layers, d channels, h
+    heads, m MLP ratio, v vocabulary, s tokens, b sequences; learning rate over width.
     """
 
     values = (
         "l4-d256-h4-m4-v257-s256-b1",  # the baseline
         "l8-d64-h2-m2-v257-s64-b2",
         "l6-d64-h1-m4-v257-s128-b8",
+        "l2-d96-h1-m1-v257-s128-b1",
         "l2-d128-h4-m2-v257-s512-b1",
         "l3-d128-h1-m1-v257-s1024-b2",
-        "l2-d192-h6-m1-v257-s1024-b2",
         "l3-d192-h6-m2-v1000-s512-b2",
         "l2-d384-h3-m3-v1000-s1024-b1",
         "l3-d512-h8-m2-v1000-s512-b1",
         "l8-d320-h5-m3-v8000-s64-b1",
         "l1-d384-h6-m3-v8000-s128-b8",
+        "l2-d96-h3-m2-v8000-s64-b8",
         "l1-d64-h1-m4-v16000-s128-b4",
         "l6-d64-h2-m2-v16000-s192-b8",
         "l3-d320-h10-m4-v16000-s128-b4",
@@ -41,19 +42,18 @@ class Design(suite.Suite):
         "l1-d768-h12-m1-v32000-s64-b1",
         "l3-d640-h20-m4-v32000-s64-b1",
         "llama-l3-d64-h1-m3-v32000-s64-b1",
-        "llama-l6-d128-h4-m1-v1000-s128-b8",
         "llama-l2-d512-h8-m4-v16000-s128-b2",
     )
     on_others = (
         "l4-d256-h4-m4-v257-s256-b1",
         "l8-d64-h2-m2-v257-s64-b2",
-        "l6-d64-h1-m4-v257-s128-b8",
+        "l2-d96-h1-m1-v257-s128-b1",
         "l2-d128-h4-m2-v257-s512-b1",
-        "l2-d192-h6-m1-v257-s1024-b2",
         "l2-d384-h3-m3-v1000-s1024-b1",
         "l3-d512-h8-m2-v1000-s512-b1",
         "l8-d320-h5-m3-v8000-s64-b1",
         "l1-d384-h6-m3-v8000-s128-b8",
+        "l2-d96-h3-m2-v8000-s64-b8",
         "l1-d64-h1-m4-v16000-s128-b4",
         "l1-d768-h12-m1-v32000-s64-b1",
     )
