@@ -38,22 +38,17 @@ class TorchCompile(suite.Suite):
 
 
 def _compiled(base):
-    """What compiles: XLA always, torch by inductor, which takes twice as long for 4 layers."""
-    if base.runtime.engine == "torch":
-        return base.but(compile="inductor", n_layer=2)
-    return base
+    """What compiles: XLA always, torch by inductor."""
+    return base.but(compile="inductor") if base.runtime.engine == "torch" else base
 
 
 class KernelFusion(suite.Suite):
-    """Whether the compiler fuses operations into one loop, or writes each to memory.
-
-    torch has inductor and 2 layers, jax XLA and 4.
-    """
+    """Whether the compiler, inductor or XLA, fuses operations into one loop or writes each out."""
 
     values = ("on", "off")
     engines = {"jax": values}
     name = "fusion"
-    version = "3"
+    version = "4"
 
     @classmethod
     def base_on(cls, engine):
@@ -64,16 +59,12 @@ class KernelFusion(suite.Suite):
 
 
 class JitWarmup(suite.Suite):
-    """The first step from a cold and a warm cache of compiled code; a steady step.
-
-    torch has inductor and 2 layers, jax XLA and 4.
-    """
+    """The first step from a cold and a warm cache of compiled code; a steady step."""
 
     values = ("cold", "warm", "steady")  # each finds what the one before has compiled
     engines = {"jax": values}
     name = "jit_state"
-    late = True
-    version = "5"
+    version = "6"
 
     @classmethod
     def base_on(cls, engine):

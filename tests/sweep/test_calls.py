@@ -32,9 +32,9 @@ def test_what_is_missed_least_comes_last():
     (keys,) = cut(ALL, 0.1)
     places = {key: place for place, key in enumerate(keys)}
     quick = [p.key for p in ALL if p.suite.quick and p.stack == stacks.MAIN] + ["Baseline"]
-    late = ["Preset", "Design", "JitWarmup"]
+    late = ["Preset", "Design"]
     same_work = ["OmpThreads", "ThreadPinning", "MatmulBackend", "HugePages", "GradAccumulation"]
-    same_work.append("InductorCompiler")
+    same_work += ["JitWarmup", "KernelFusion", "TorchCompile", "InductorCompiler"]
     sizes = ["Depth", "ModelSize", "Dropout", "Optimizer"]
     turns = [quick, [key for key in same_work if key not in quick], sizes, late]
     for earlier, later in itertools.pairwise(turns):
