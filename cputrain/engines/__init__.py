@@ -7,8 +7,9 @@ import importlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from cputrain.engines import specs
 from cputrain.engines.pass_clock import PassClock
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
 
 NEVER = 10**9
 """A threshold of the garbage collector that nothing reaches; it takes 32 bits."""
+
+
+Its = TypeVar("Its", bound=Evidence, covariant=True)
+
+
+@dataclass(frozen=True)
+class Looked(Generic[Its]):
+    """What a look at a step told.
+
+    Attributes:
+        evidence: see `Engine.evidence`.
+        gradients: of what is trained, by the pass that was run for it; None where none was.
+    """
+
+    evidence: Its
+    gradients: Weights | None = None
 
 
 class EngineError(RuntimeError):
@@ -98,6 +115,9 @@ class Engine(Protocol):
 
         It is of the type that the engine's spec names.
         """
+
+    def looked(self, batch: Batch) -> Looked[Evidence]:
+        """The evidence, with the gradients of its own pass, which saves another one for them."""
 
 
 def load(name: str) -> ModuleType:

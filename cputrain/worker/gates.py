@@ -77,9 +77,10 @@ def gradients(by_name: Weights, names: Iterable[str]) -> None:
     for name in names:
         if name not in by_name:
             raise DidNotTrain(f"{name} gets no gradient")
-        if not np.isfinite(by_name[name]).all():
+        gradient = by_name[name]
+        if not np.isfinite(gradient).all():
             raise DidNotTrain(f"the gradient of {name} has entries that are not finite")
-        if not by_name[name].any():
+        if not gradient.any():
             raise DidNotTrain(f"the gradient of {name} is zero")
 
 

@@ -95,6 +95,7 @@ class Job(Preparation):
             weights,
             self.start_loss,
             steps=len(self.stepper.losses),
+            gradients_hold=self.gradients_hold,
         )
         return Finished(
             trained=trained,

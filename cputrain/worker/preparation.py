@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cputrain import paths
 from cputrain.engines import executed, settings, specs
+from cputrain.errors import DidNotTrain
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import SIMULATED
 from cputrain.knobs import inforce
@@ -54,6 +55,7 @@ class Preparation:
         first_loss: of the first batch before any step; None where the first step tells it.
         warm_step_s: the fastest step of the warm-up; None where a first step is timed.
         evidence: what a step executed, when `in_force` looked last.
+        gradients_hold: whether it saw that all that is trained has a gradient.
     """
 
     evidence: Evidence
@@ -67,6 +69,7 @@ class Preparation:
         self.phases = {"start_s": time.monotonic() - request.launched}
         self.first_loss: float | None = None
         self.warm_step_s: float | None = None
+        self.gradients_hold = False
 
     def say(self, message: Part) -> None:
         """Answer with one line of JSON."""
@@ -193,7 +196,10 @@ class Preparation:
         """What can be read back while the worker is warm; raises for what does not hold."""
         experiment, threads = self.experiment, self.placement.threads
         readings = self.engine.readings()  # first, as oneDNN tells of itself but once
-        self.evidence = self.engine.evidence(self.feed.first)
+        looked = self.engine.looked(self.feed.first)
+        self.evidence = looked.evidence
+        if looked.gradients is not None:
+            self._hold_gradients(looked.gradients)
         checks = [
             inforce.launch_mask(self.cpus, LAUNCH_MASK),
             inforce.thread_masks(self.cpus),
@@ -204,3 +210,10 @@ class Preparation:
         ]
         inforce.require(checks)
         return checks
+
+    def _hold_gradients(self, gradients: Weights) -> None:
+        from cputrain.worker import gates  # imports NumPy, whose time is the engine's
+
+        with suppress(DidNotTrain):  # the proof looks again then, and says why
+            gates.gradients(gradients, shapes.trained(self.experiment))
+            self.gradients_hold = True

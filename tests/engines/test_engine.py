@@ -89,6 +89,17 @@ def test_reading_changes_nothing(engine, each, batch_of):
         assert same(engine.weights(), twin.weights())
 
 
+def test_a_look_has_the_gradients_of_the_next_step(engine, each, batch_of):
+    """Or none: then whoever wants them has to ask for another pass."""
+    batch = batch_of(each)
+    engine.train_step(batch)
+    own, seen = engine.gradients(batch), engine.looked(batch).gradients
+    assert (seen is None) == (each.runtime.engine in ("jax", "numpy"))
+    if seen is not None:
+        assert seen.keys() == own.keys()
+        assert all(np.allclose(seen[name], own[name], rtol=1e-4, atol=1e-7) for name in own)
+
+
 def test_weights_are_copies(engine, each, batch_of):
     start = initial.initial_weights(each)
     mine = engines.build(each, start)

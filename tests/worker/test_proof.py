@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from settled import settled
 
 from cputrain.errors import DidNotTrain
+from cputrain.model import shapes
 from cputrain.worker import gates
+from cputrain.worker.preparation import Preparation
 
 BEFORE = {"a": np.ones(3), "b": np.zeros(2)}
 
@@ -41,3 +44,13 @@ def test_without_training_the_loss_stays():
     for last in (5.4, float("nan")):
         with pytest.raises(DidNotTrain, match="without training"):
             gates.same_loss(5.5, last)
+
+
+def test_a_look_that_shows_no_gradient_leaves_it_to_the_proof():
+    worker = object.__new__(Preparation)
+    worker.experiment, worker.gradients_hold = settled(n_layer=1, n_embd=8, n_head=1), False
+    ones = {name: np.ones(1) for name in shapes.trained(worker.experiment)}
+    worker._hold_gradients(ones | {"wte": np.zeros(1)})
+    assert not worker.gradients_hold
+    worker._hold_gradients(ones)
+    assert worker.gradients_hold

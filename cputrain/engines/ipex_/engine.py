@@ -13,7 +13,7 @@ import intel_extension_for_pytorch as ipex
 import torch
 from msgspec import structs
 
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.ipex_ import packing, proof
 from cputrain.engines.ipex_.schema import IpexEvidence, IpexState
 from cputrain.engines.torch_ import precision
@@ -83,10 +83,11 @@ class IpexEngine(TorchEngine):
         levels = {"ipex": own["isa"], "ipex_onednn": own["onednn_isa"]}
         return readings | {"ipex": own, "instruction_sets": readings["instruction_sets"] | levels}
 
-    def evidence(self, batch: Batch) -> IpexEvidence:
-        """What a step executed, as torch shows it, and IPEX of itself."""
+    def looked(self, batch: Batch) -> Looked[IpexEvidence]:
+        """What a step executed, as torch shows it, and IPEX of itself; no packed gradients."""
         ipex = IpexState(packed=len(self._packed), **packing.readings())
-        return IpexEvidence(**structs.asdict(super().evidence(batch)), ipex=ipex)
+        of_torch = super().looked(batch).evidence
+        return Looked(IpexEvidence(**structs.asdict(of_torch), ipex=ipex))
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         return proof.look(self._model, self._experiment, passes, self.weights(), *inputs)

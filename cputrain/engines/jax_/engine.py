@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from jax import Array
 
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.batch import check
 from cputrain.engines.jax_ import evidence, optimizers
 from cputrain.engines.jax_.layers import Parameters
@@ -180,6 +180,10 @@ class JaxEngine:
             self._steps.compile("step", self._weights, self.state, *self.stacked([batch] * many))
         name = "step" if "step" in self.compiled else "accumulate"
         return evidence.look(self.compiled[name])
+
+    def looked(self, batch: Batch) -> Looked[JaxEvidence]:
+        """The evidence alone, for which nothing is run."""
+        return Looked(self.evidence(batch))
 
     def stacked(self, batches: Any) -> tuple[Any, ...]:
         """Micro-batches as the step takes them, and the number of the first."""

@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from cputrain import __version__
 from cputrain.data.batches import IGNORE
-from cputrain.engines import EngineError, copy_weights
+from cputrain.engines import EngineError, Looked, copy_weights
 from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.batch import check
 from cputrain.engines.native_ import about, library_build
@@ -181,8 +181,12 @@ class NativeEngine(Accumulating):
 
     def evidence(self, batch: Batch) -> NativeEvidence:
         """What one forward and backward pass executed."""
+        return self.looked(batch).evidence
+
+    def looked(self, batch: Batch) -> Looked[NativeEvidence]:
+        """The evidence and the gradients of its pass."""
         before = self._products()
-        self.gradients(batch)
+        gradients = self.gradients(batch)
         own, by_library, calls = (
             after - old for after, old in zip(self._products(), before, strict=True)
         )
@@ -190,7 +194,8 @@ class NativeEngine(Accumulating):
         if self._given:
             counted[self._given.name] = by_library
         products = {name: count for name, count in counted.items() if count}
-        return NativeEvidence(products_by_library=products, library_calls=calls)
+        evidence = NativeEvidence(products_by_library=products, library_calls=calls)
+        return Looked(evidence, gradients)
 
     def _products(self) -> list[int]:
         counts = (LONG * 3)()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy import ndarray
 
-from cputrain.engines import EngineError, copy_weights
+from cputrain.engines import EngineError, Looked, copy_weights
 from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.numpy_ import products
 from cputrain.engines.numpy_.adamw import AdamW
@@ -129,6 +129,10 @@ class NumpyEngine(Accumulating):
         with self._multiply.library.watched() as counted:
             self._forward_backward(batch)
         return NumpyEvidence(products_by_library=counted)
+
+    def looked(self, batch: Batch) -> Looked[NumpyEvidence]:
+        """The evidence alone."""
+        return Looked(self.evidence(batch))
 
 
 def build(experiment: Experiment, weights: Weights) -> NumpyEngine:

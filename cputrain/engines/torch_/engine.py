@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch._dynamo  # the optimizer would import it when it is built: a second of its own
 
-from cputrain.engines import EngineError, check_weights
+from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.pass_clock import OPTIMIZER
 from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
@@ -25,6 +25,7 @@ from cputrain.engines.torch_.evidence import (
     products_again,
     profiled,
 )
+from cputrain.engines.torch_.gradients import Gradients
 from cputrain.engines.torch_.passes import TorchPasses
 from cputrain.engines.torch_.schema import PrecisionCheck, TorchEvidence
 from cputrain.experiment import Experiment
@@ -100,11 +101,7 @@ class TorchEngine(Accumulating):
         with self._unchanged():
             eagerly = not self._passes.trains  # compiled, there is no backward pass
             self._passes.backward(self._passes.forward(batch, eagerly))
-            return {
-                name: precision.to_numpy(parameter.grad)
-                for name, parameter in self.trained.items()
-                if parameter.grad is not None
-            }
+            return dict(self._gradients())
 
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the weights, float32 in every precision."""
@@ -146,11 +143,16 @@ class TorchEngine(Accumulating):
 
     def evidence(self, batch: Batch) -> TorchEvidence:
         """What one forward and backward pass and the optimizer's step on one tensor executed."""
+        return self.looked(batch).evidence
+
+    def looked(self, batch: Batch) -> Looked[TorchEvidence]:
+        """The evidence and the gradients of its pass; forward has none."""
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
         with self._unchanged():
             with profiled() as passes, block_runs(module.h, hidden=bool(compilation)) as runs:
                 self._passes.step(batch)
+            gradients = self._gradients() if self._passes.trains else None
             self._forget_gradients()
             with profiled() as update:
                 if self.optimizer is not None:
@@ -167,7 +169,7 @@ class TorchEngine(Accumulating):
                 )
         ops = operators(passes)
         again = products_again(passes, experiment.model.vocab_size) if compilation else runs.all()
-        return TorchEvidence(
+        evidence = TorchEvidence(
             ops=ops | operators(update),
             products_by_library=of_step,
             layer_products_by_library=of_single_layers,
@@ -177,6 +179,7 @@ class TorchEngine(Accumulating):
             moe_load=load,
             **(compilation.evidence(ops) if compilation else Compiled()),
         )
+        return Looked(evidence, gradients)
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         """That the precision is in force; see `in_precision.look`."""
@@ -193,6 +196,11 @@ class TorchEngine(Accumulating):
             finally:
                 for name, gradient in kept.items():
                     self.trained[name].grad = gradient
+
+    def _gradients(self) -> Gradients:
+        """Those that the parameters have."""
+        own = {name: parameter.grad for name, parameter in self.trained.items()}
+        return Gradients({name: grad for name, grad in own.items() if grad is not None})
 
     def _forget_gradients(self) -> None:
         for parameter in self.trained.values():

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from cputrain.data.batches import IGNORE
+from cputrain.engines import Looked
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.evidence import keep_random
 from cputrain.engines.torch_.schema import TorchEvidence
@@ -83,10 +84,10 @@ class ParallelEngine(TorchEngine):
         """Gradients by this rank's rows alone."""
         return super().gradients(self._rank_rows(batch))
 
-    def evidence(self, batch: Batch) -> TorchEvidence:
+    def looked(self, batch: Batch) -> Looked[TorchEvidence]:
         """What this rank's part of a step executed, without the exchange."""
         with self._ddp.no_sync():
-            return super().evidence(self._rank_rows(batch))
+            return super().looked(self._rank_rows(batch))
 
     def payload_bytes(self) -> int:
         """Bytes of the gradients that each step averages."""
