@@ -39,8 +39,8 @@ STEPS_AFTER_FIRST = 20
 """Steps that follow a timed first one."""
 FORKED_S = 1.0
 """Until the first step, of a worker whose engine is imported already."""
-LOOKS = 4
-"""Micro-batches outside the clock: the loss before and after, a profiled pass, a proof."""
+LOOKS = 3
+"""Micro-batches outside the clock: the loss before and after, a profiled pass."""
 
 
 class Durations:

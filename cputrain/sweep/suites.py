@@ -26,6 +26,7 @@ from cputrain.sweep import (
 from cputrain.sweep.checkpoint import SweepCheckpoint, wanted
 from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
+from cputrain.sweep.fitting import fit
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
 from cputrain.sweep.selection import Choice
@@ -46,6 +47,7 @@ class Sweep:
         self.choice = choice
         self.progress = Progress()
         self.left_out: list[plan.Planned] = []
+        self.in_part: list[str] = []
         self.pairs: dict[str, int] = {}
 
     def choose(self) -> list[plan.Planned]:
@@ -142,7 +144,7 @@ class Sweep:
             self.checkpoint = self.checkpoint.next_pass()
 
     def _take(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
-        """The asv calls of a pass, as far as there is time.
+        """The asv calls of a pass, as far as there is time: in the first one with suites in part.
 
         A further pass was made to fit: its first suite is begun in any case, so that no pass is
         said that measures nothing.
@@ -151,18 +153,18 @@ class Sweep:
         first, begun = self.checkpoint.number == 1, False
         for call in calls.calls(todo, suites_s):
             left_s = self.until - time.monotonic()
-            fits = []
-            for planned in call.suites:
-                left_s -= suites_s[planned.key]
-                any_way = not self.choice.leaves_out if first else not begun
-                if left_s > 0 or any_way:
-                    fits.append(planned)
-                    begun = True
-                elif first:  # later a cell has a number already
-                    self.left_out.append(planned)
-            if fits:
-                self.run(calls.Call(tuple(fits)))
-                self.checkpoint = self.checkpoint.after(planned.key for planned in fits)
+            if first and not self.choice.leaves_out:
+                left_s = math.inf
+            elif not first and not begun:
+                left_s = max(left_s, suites_s[call.suites[0].key] + 1.0)
+            cell_s = self.estimate.cell_s if first else None  # later a cell has a number already
+            fitting = fit(call.suites, suites_s, cell_s, left_s)
+            self.left_out += fitting.left_out if first else []
+            self.in_part += fitting.in_part
+            if fitting.suites:
+                begun = True
+                self.run(calls.Call(tuple(fitting.suites)))
+                self.checkpoint = self.checkpoint.after(fitting.whole)
 
     def run(self, call: calls.Call) -> None:
         """Run some suites through asv and print their cells as they come.
@@ -199,7 +201,8 @@ class Sweep:
         known = [planned for planned in self.suites if planned.stack in self.asvs]
         ran = [planned for planned in known if planned.key not in left_out]
         machine = self.session.machine
-        self.progress.end(summary, machine, self.suites, left_out, self.choice.quick)
+        lacking = [f"the rest of {key}" if key in self.in_part else key for key in left_out]
+        self.progress.end(summary, machine, self.suites, lacking, self.choice.quick)
         self.progress.without_number(summary, machine, ran)
         finished = len(ran) == len(self.suites) and not self._open()
         self.checkpoint.save(finished)
