@@ -13,11 +13,14 @@ BARRIERS = "cse_barrier_expander"
 
 Then it computes at once what jax.checkpoint has put off, and keeps it: nothing is saved.
 """
-BLOCK = 32_000_000
-"""Bytes of a block of temporary numbers.
+BLOCKS = (8_000_000, 16_000_000, 24_000_000, 32_000_000)
+"""Bytes that a block of temporary numbers may have: the least that every array fits into.
 
 glibc keeps what is given back in blocks of up to 32 MiB for the next step; larger ones it returns
-to the kernel, which clears new ones page by page.
+to the kernel, which clears new ones page by page. So it does with the whole of a thread's heap,
+which has 64 MiB and so only one or two of the largest blocks: with 32 MB for the default experiment
+four of 40 steps faulted 30 MB anew in the median process, and 30 in one of 16; with 8 MB none in 6
+of 8 (docs/figures.md).
 """
 
 
@@ -25,7 +28,7 @@ def options(experiment: Experiment) -> dict[str, bool | int | str]:
     """As `jax.stages.Lowered.compile` takes them.
 
     Barriers stay; no weights are copied that the step reads for the last time before it writes
-    them; temporary numbers lie in blocks. There are no blocks where one array alone is larger:
+    them; temporary numbers lie in blocks. There are none where one array alone is larger than any:
     XLA would give each such a block to itself (tried: twice the memory). Nor where a first step
     is timed: XLA cannot write the program to its cache ("Multiple temp buffer allocations").
     Without fusion its pass is named here too, as these settings overrule XLA_FLAGS.
@@ -35,8 +38,9 @@ def options(experiment: Experiment) -> dict[str, bool | int | str]:
         "xla_disable_hlo_passes": BARRIERS if runtime.fusion else f"fusion,{BARRIERS}",
         "xla_cpu_copy_insertion_use_region_analysis": True,
     }
-    if runtime.jit_state == "steady" and largest(experiment) <= BLOCK:
-        settings["xla_multiheap_size_constraint_per_heap"] = BLOCK
+    block = next((size for size in BLOCKS if size >= largest(experiment)), None)
+    if runtime.jit_state == "steady" and block is not None:
+        settings["xla_multiheap_size_constraint_per_heap"] = block
     return settings
 
 
