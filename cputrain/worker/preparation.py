@@ -214,6 +214,7 @@ class Preparation:
     def _hold_gradients(self, gradients: Weights) -> None:
         from cputrain.worker import gates  # imports NumPy, whose time is the engine's
 
+        self.gradients_hold = False
         with suppress(DidNotTrain):  # the proof looks again then, and says why
             gates.gradients(gradients, shapes.trained(self.experiment))
             self.gradients_hold = True
