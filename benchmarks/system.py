@@ -114,11 +114,11 @@ class InductorCompiler(suite.Suite):
 
     values = ("g++ O3", "g++ O3 libiomp5", "clang++ O3 libiomp5")
     name = "cxx"
-    version = "4"
+    version = "3"
 
     @classmethod
     def base(cls):
-        return super().base().but(compile="inductor")
+        return super().base().but(compile="inductor", n_layer=2)
 
     def vary(self, base, value):
         cxx, level, *runtime = value.split()

@@ -37,7 +37,8 @@ class Raced(Part, frozen=True, kw_only=True):
         log_ratios: of each of its blocks that counts, the logarithm of its step over the
             reference's in the same rotation.
         not_counting: numbers of its blocks, from 0, that do not count: others took more of one of
-            the two, or the CPUs lay elsewhere than for most blocks of the race.
+            the two, or the CPUs lay elsewhere than for most blocks of the race. Where that is so of
+            more than half of these, all count.
     """
 
     label: str

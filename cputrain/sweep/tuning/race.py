@@ -24,6 +24,9 @@ WARM_FAR = 2.0
 MOST_TRIES = 2
 """Rotations of a race at most, over those of its last rung: blocks that do not count are taken
 again."""
+STRICT = 4
+"""Rotations from which all blocks count where less than half of a race's do: others have the CPUs
+all the time then, and a choice by such blocks is better than none. The test is strict."""
 DIED = "the settings that all others are compared with gave no number: {reason}"
 
 
@@ -145,6 +148,7 @@ class Racing:
             began = self._now()
             orders.append(self._chance.sample([-1, *alive], len(alive) + 1))
             step_s.append(self._rotation(reference, runners, orders[-1]))
+            self._judge(runners, is_strict=len(orders) < STRICT)
             took = self._now() - began
             rungs = rungs or halving.rungs(took / (len(alive) + 1))
             is_rung = max(len(runners[place].log_ratios) for place in alive) >= rungs[passed]
@@ -156,7 +160,19 @@ class Racing:
             is_late = self._now() + took > until and len(orders) >= halving.FEWEST
             if is_last or is_told or is_late:
                 break
+        self._judge(runners, is_strict=False)
         return step_s, orders
+
+    @staticmethod
+    def _judge(runners: Sequence[Runner], is_strict: bool) -> None:
+        """See which pairs count: see `STRICT`."""
+        at = counting.learn(pair for runner in runners for pair in runner.pairs)
+        for runner in runners:
+            runner.judge(at)
+        counted = sum(len(runner.log_ratios) for runner in runners)
+        if not is_strict and counted < sum(len(runner.pairs) for runner in runners) / 2:
+            for runner in runners:
+                runner.judge(None)
 
     def _rotation(
         self, reference: Running, runners: Sequence[Runner], order: Sequence[int]
@@ -177,9 +193,6 @@ class Racing:
             first: First = "cell" if order.index(place) < order.index(-1) else "reference"
             runners[place].step_s.append(own.median_s)
             runners[place].pairs.append(counting.blocks(own, beside, first))
-        at = counting.learn(pair for runner in runners for pair in runner.pairs)
-        for runner in runners:
-            runner.judge(at)
         return beside.median_s
 
     @staticmethod

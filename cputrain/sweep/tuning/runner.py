@@ -41,13 +41,13 @@ class Runner:
         """Its worker is gone; what came of it."""
         self.outcome, self.reason, self.running = outcome, reason, None
 
-    def judge(self, at: Places) -> None:
+    def judge(self, at: Places | None) -> None:
         """See which of its pairs count.
 
         Args:
-            at: the places of the race's pairs.
+            at: the places of the race's pairs; None where all of them are to count.
         """
-        count = [counting.counts(pair, at) for pair in self.pairs]
+        count = [at is None or counting.counts(pair, at) for pair in self.pairs]
         both = list(zip(self.pairs, count, strict=True))
         self.log_ratios = [math.log(p.step_s[0] / p.step_s[1]) for p, does in both if does]
         self.not_counting = [number for number, does in enumerate(count) if not does]

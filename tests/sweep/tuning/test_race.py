@@ -7,10 +7,12 @@ from msgspec import structs
 from settled import settled
 from simulated_workers import Simulated
 
+from cputrain.analysis.tuning import counting
 from cputrain.record.sample import Noise
+from cputrain.record.tuning import Blocks
 from cputrain.sweep.tuning.candidates import TuningCandidate
-from cputrain.sweep.tuning.race import MOST, MOST_TRIES, Racing
-from cputrain.sweep.tuning.runner import NOTHING_COUNTS
+from cputrain.sweep.tuning.race import MOST, STRICT, Racing
+from cputrain.sweep.tuning.runner import NOTHING_COUNTS, Runner
 
 pytestmark = pytest.mark.tools
 
@@ -155,11 +157,24 @@ def test_only_blocks_where_the_cpus_mostly_were_are_compared():
     assert len(raced.log_ratios) == len(raced.step_s) - 2 and min(raced.log_ratios) > 0
 
 
-def test_a_race_in_which_no_block_can_be_compared_ends_and_says_so():
+def test_a_race_whose_blocks_are_mostly_spoilt_goes_by_all_of_them():
     def at(number, is_reference):
         return "near" if is_reference else "one core"
 
-    ran, _ = run((0.9, 0.8), host=Moving, at=at, slower={})
-    assert [raced.log_ratios for raced in ran.race.candidates] == [[], []]
-    assert {raced.reason for raced in ran.race.candidates} == {NOTHING_COUNTS}
-    assert ran.winner is None and len(ran.race.order) == MOST_TRIES * 16
+    ran, _ = run((0.9, 1.1), host=Moving, at=at, slower={})
+    assert all(len(raced.log_ratios) == len(raced.step_s) for raced in ran.race.candidates)
+    assert ran.winner is not None and ran.winner.label == "allocator=glibc_thresholds"
+    assert len(ran.race.order) >= STRICT
+
+
+def test_a_candidate_of_which_no_block_counts_says_so():
+    def at(number, is_reference):
+        return "near"
+
+    (raced,) = run((0.9,), host=Moving, at=at, slower={})[0].race.candidates
+    assert raced.reason is None and raced.not_counting == []
+    runner = Runner(candidate("jemalloc"))
+    spoilt = {"disturbed": True, "trip_ns": 84.0, "on_one_core": False, "first": "cell"}
+    runner.pairs = [Blocks(step_s=(1.0, 1.0), **spoilt)]
+    runner.judge(counting.learn(runner.pairs))
+    assert runner.raced.reason == NOTHING_COUNTS and runner.raced.not_counting == [0]
