@@ -37,8 +37,7 @@ class Raced(Part, frozen=True, kw_only=True):
         log_ratios: of each of its blocks that counts, the logarithm of its step over the
             reference's in the same rotation.
         not_counting: numbers of its blocks, from 0, that do not count: others took more of one of
-            the two, or the CPUs lay elsewhere than for most blocks of the race. Where that is so of
-            more than half of these, all count.
+            the two, or the CPUs lay elsewhere than for most blocks of the race.
     """
 
     label: str
@@ -60,12 +59,14 @@ class Race(Part, frozen=True, kw_only=True):
         reference: the best so far, as it ran here: perhaps in smaller micro-batches.
         step_s: of each of its blocks, the median step.
         order: of each rotation, who ran when: places of candidates, -1 is the reference.
+        all_count: less than half of its blocks were calm and at one place, so all count.
     """
 
     knob: str
     reference: Parts
     step_s: list[StepSeconds] = field(default_factory=list)
     order: list[list[int]] = field(default_factory=list)
+    all_count: bool = False
     candidates: list[Raced] = field(default_factory=list)
 
     @property

@@ -47,6 +47,8 @@ def race(ran: Race) -> list[str]:
     head = ran.knob
     if ran.step_s:
         head += f", beside {words.seconds(statistics.median(ran.step_s))} a step"
+    if ran.all_count:
+        head += "; others had the CPUs during most blocks, or moved them: all count"
     rules = {_rule(raced) for raced in ran.candidates}
     if len(rules) == 1 and None not in rules:
         return [f"{head}: cannot be here: {rules.pop()}"]

@@ -24,7 +24,7 @@ WARM_FAR = 2.0
 MOST_TRIES = 2
 """Rotations of a race at most, over those of its last rung: blocks that do not count are taken
 again."""
-STRICT = 4
+STRICT_ROTATIONS = 4
 """Rotations from which all blocks count where less than half of a race's do: others have the CPUs
 all the time then, and a choice by such blocks is better than none. The test is strict."""
 DIED = "the settings that all others are compared with gave no number: {reason}"
@@ -72,7 +72,7 @@ class Racing:
             RunError: the reference gave no number.
         """
         runners, waiting = self._start(reference, candidates, until, as_run, halves)
-        step_s, order = self._rotate(reference, runners, until, halves)
+        step_s, order, all_count = self._rotate(reference, runners, until, halves)
         won = self._winner(runners) if halves else None
         fastest = reference
         for place, runner in enumerate(runners):
@@ -89,6 +89,7 @@ class Racing:
             reference=reference.experiment.to_json(),
             step_s=step_s,
             order=order,
+            all_count=all_count,
             candidates=[runner.raced for runner in runners],
         )
         return Ran(race, fastest, None if won is None else runners[won].candidate, waiting)
@@ -138,8 +139,8 @@ class Racing:
 
     def _rotate(
         self, reference: Running, runners: Sequence[Runner], until: float, halves: bool
-    ) -> tuple[list[float], list[list[int]]]:
-        """Rotations to the end; step times of the reference, and who ran when."""
+    ) -> tuple[list[float], list[list[int]], bool]:
+        """Rotations to the end; step times of the reference, who ran when, whether all count."""
         step_s: list[float] = []
         orders: list[list[int]] = []
         rungs: tuple[int, ...] = ()
@@ -148,7 +149,7 @@ class Racing:
             began = self._now()
             orders.append(self._chance.sample([-1, *alive], len(alive) + 1))
             step_s.append(self._rotation(reference, runners, orders[-1]))
-            self._judge(runners, is_strict=len(orders) < STRICT)
+            self._judge(runners, is_strict=len(orders) < STRICT_ROTATIONS)
             took = self._now() - began
             rungs = rungs or halving.rungs(took / (len(alive) + 1))
             is_rung = max(len(runners[place].log_ratios) for place in alive) >= rungs[passed]
@@ -160,19 +161,19 @@ class Racing:
             is_late = self._now() + took > until and len(orders) >= halving.FEWEST
             if is_last or is_told or is_late:
                 break
-        self._judge(runners, is_strict=False)
-        return step_s, orders
+        return step_s, orders, self._judge(runners, is_strict=False)
 
     @staticmethod
-    def _judge(runners: Sequence[Runner], is_strict: bool) -> None:
-        """See which pairs count: see `STRICT`."""
+    def _judge(runners: Sequence[Runner], is_strict: bool) -> bool:
+        """See which pairs count; whether all do, as less than half should: `STRICT_ROTATIONS`."""
         at = counting.learn(pair for runner in runners for pair in runner.pairs)
         for runner in runners:
             runner.judge(at)
         counted = sum(len(runner.log_ratios) for runner in runners)
-        if not is_strict and counted < sum(len(runner.pairs) for runner in runners) / 2:
-            for runner in runners:
-                runner.judge(None)
+        all_count = not is_strict and counted < sum(len(r.pairs) for r in runners) / 2
+        for runner in runners if all_count else []:
+            runner.judge(None)
+        return all_count
 
     def _rotation(
         self, reference: Running, runners: Sequence[Runner], order: Sequence[int]

@@ -10,8 +10,9 @@ from simulated_workers import Simulated
 from cputrain.analysis.tuning import counting
 from cputrain.record.sample import Noise
 from cputrain.record.tuning import Blocks
+from cputrain.report import tuned
 from cputrain.sweep.tuning.candidates import TuningCandidate
-from cputrain.sweep.tuning.race import MOST, STRICT, Racing
+from cputrain.sweep.tuning.race import MOST, STRICT_ROTATIONS, Racing
 from cputrain.sweep.tuning.runner import NOTHING_COUNTS, Runner
 
 pytestmark = pytest.mark.tools
@@ -140,7 +141,7 @@ def test_blocks_on_one_core_end_no_candidate_and_are_taken_again():
     slower = {("one core", False): 1.8}
     ran, _workers = run((0.9,), noise=0.01, host=Moving, at=at, slower=slower)
     (raced,) = ran.race.candidates
-    assert raced.outcome == "adopted" and raced.not_counting == [0, 1]
+    assert raced.outcome == "adopted" and raced.not_counting == [0, 1] and not ran.race.all_count
     assert len(raced.log_ratios) == len(raced.step_s) - 2
     assert max(raced.log_ratios) < 0
 
@@ -164,7 +165,8 @@ def test_a_race_whose_blocks_are_mostly_spoilt_goes_by_all_of_them():
     ran, _ = run((0.9, 1.1), host=Moving, at=at, slower={})
     assert all(len(raced.log_ratios) == len(raced.step_s) for raced in ran.race.candidates)
     assert ran.winner is not None and ran.winner.label == "allocator=glibc_thresholds"
-    assert len(ran.race.order) >= STRICT
+    assert len(ran.race.order) >= STRICT_ROTATIONS and ran.race.all_count
+    assert "all count" in tuned.race(ran.race)[0]
 
 
 def test_a_candidate_of_which_no_block_counts_says_so():
