@@ -50,6 +50,10 @@ class OnPaper:
     def activation_bytes(self, experiment: Experiment) -> int | None:
         """What the backward pass needs and what is in use; None: as frameworks keep it."""
 
+    def program_bytes(self, experiment: Experiment) -> int:
+        """What a step's program takes anew; asked of engines that allocate programs."""
+        return 0
+
     def leaves_out(self, experiment: Experiment, name: str) -> bool:
         """Whether recomputing a block stops before this weight: nothing after it is needed."""
         return False

@@ -38,10 +38,17 @@ def options(experiment: Experiment) -> dict[str, bool | int | str]:
         "xla_disable_hlo_passes": BARRIERS if runtime.fusion else f"fusion,{BARRIERS}",
         "xla_cpu_copy_insertion_use_region_analysis": True,
     }
-    block = next((size for size in BLOCKS if size >= largest(experiment)), None)
-    if runtime.jit_state == "steady" and block is not None:
-        settings["xla_multiheap_size_constraint_per_heap"] = block
+    size = block(experiment)
+    if size is not None:
+        settings["xla_multiheap_size_constraint_per_heap"] = size
     return settings
+
+
+def block(experiment: Experiment) -> int | None:
+    """Bytes that a block of temporary numbers may have; None where they lie in one."""
+    if experiment.runtime.jit_state != "steady":
+        return None
+    return next((size for size in BLOCKS if size >= largest(experiment)), None)
 
 
 def largest(experiment: Experiment) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cputrain.engines.jax_ import executed
+from cputrain.engines.jax_ import executed, temporaries
 from cputrain.engines.jax_.knobs.cache import JaxCache
 from cputrain.engines.jax_.knobs.threads import JaxThreads
 from cputrain.engines.jax_.knobs.xla import Xla
@@ -60,6 +60,10 @@ class JaxSpec(Spec[JaxEvidence]):
     def leaves_out(self, experiment: Experiment, name: str) -> bool:
         """XLA leaves out whatever no result needs."""
         return name.endswith("mlp.proj.weight")
+
+    def program_bytes(self, experiment: Experiment) -> int:
+        """See `temporaries`."""
+        return temporaries.again(experiment)
 
     def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """The threads of XLA's pool."""
