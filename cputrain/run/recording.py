@@ -146,12 +146,14 @@ def newest(folder: Path) -> WorkerRecord | None:
 def repeated(own: WorkerRecord, folder: Path, own_folder: Path) -> WorkerRecord | None:
     """The newest worker of a cell that has run the same, as `own`; None where it is no number.
 
+    Nor where another sweep has measured that cell since: its record is of that one's session.
+
     Args:
         own: of the cell that takes it over, and has not started.
         folder: of the cell that has run.
         own_folder: of the cell that takes it over; it may be the same.
     """
-    if (worker := newest(folder)) is None:
+    if (worker := newest(folder)) is None or worker.session != own.session:
         return None
     if folder != own_folder:
         whose = f"{folder.parent.name}/{folder.name}"

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cputrain import paths
 from cputrain.atomic import write_json
 from cputrain.run import recording
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import plan
+
+
+def file(mode: str, regexes: Sequence[str] | None) -> Path:
+    """Where a sweep's checkpoint is: each `--bench` has its own, and leaves that of all suites."""
+    digest = hashlib.sha256(json.dumps(regexes).encode()).hexdigest()[:8]
+    return paths.STATE / (f"sweep-{mode}-{digest}.json" if regexes else f"sweep-{mode}.json")
 
 
 def wanted(
@@ -58,14 +66,28 @@ class SweepCheckpoint:
     @classmethod
     def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> SweepCheckpoint:
         """That of the stopped sweep that wanted the same, or of a new one."""
+        kept = None if fresh else cls._unfinished(path)
+        return kept if kept and kept.wanted == wanted else cls(path, wanted, new_name())
+
+    @classmethod
+    def left_behind(cls, path: Path, wanted: dict[str, Any]) -> str | None:
+        """One line: a stopped sweep wanted something else; None where there is none of these."""
+        kept = cls._unfinished(path)
+        if kept is None or kept.wanted == wanted or (kept.number == 1 and not kept.done):
+            return None
+        before, now = (str(its.get("commit"))[:8] for its in (kept.wanted, wanted))
+        other = f"was of commit {before}, this one is of {now}"
+        return other if before != now else "was of other files, cells or settings"
+
+    @classmethod
+    def _unfinished(cls, path: Path) -> SweepCheckpoint | None:
         try:
             kept = json.loads(path.read_text())
-            if not fresh and kept["wanted"] == wanted and not kept["finished"]:
-                number, done = int(kept["number"]), tuple(kept["done"])
-                return cls(path, wanted, str(kept["session"]), number, done)
+            number, done = int(kept["number"]), tuple(kept["done"])
+            unfinished = cls(path, dict(kept["wanted"]), str(kept["session"]), number, done)
+            return None if kept["finished"] else unfinished
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            pass  # none, or not what `save` writes: nothing to go on with
-        return cls(path, wanted, new_name())
+            return None  # none, or not what `save` writes: nothing to go on with
 
     def after(self, suites: Iterable[str]) -> SweepCheckpoint:
         """The checkpoint once this pass has measured `suites`, written down."""

@@ -16,6 +16,7 @@ from cputrain.sweep import (
     asv_call,
     asvenv,
     calls,
+    checkpoint,
     environments,
     exporting,
     passes,
@@ -23,7 +24,7 @@ from cputrain.sweep import (
     safekeeping,
     selection,
 )
-from cputrain.sweep.checkpoint import SweepCheckpoint, wanted
+from cputrain.sweep.checkpoint import SweepCheckpoint
 from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
 from cputrain.sweep.fitting import fit
@@ -71,11 +72,9 @@ class Sweep:
             for mode in paths.MODES
             for place in stored.find(paths.ROOT, machine, records.FILE, mode)
         )
-        self.checkpoint = SweepCheckpoint.open(
-            paths.STATE / f"sweep-{session.mode}.json",
-            wanted(session, choice.regexes, suites),
-            choice.fresh,
-        )
+        path = checkpoint.file(session.mode, choice.regexes)
+        wanted = checkpoint.wanted(session, choice.regexes, suites)
+        self.checkpoint = SweepCheckpoint.open(path, wanted, choice.fresh)
         self.session = replace(
             session,
             id=self.checkpoint.session,
@@ -93,7 +92,7 @@ class Sweep:
         if choice.leaves_out:
             limit = f"it stops after {minutes(choice.budget_s)} of measuring"
             self.progress.say(f"{limit}; the next run goes on from there")
-        self.progress.say(self._went_before())
+        self.progress.say(self._went_before() or self._left_behind())
         self.promise = Promise(suites)
         self.progress.say(self.promise.line() or "")
         self.checkpoint.save()
@@ -107,6 +106,12 @@ class Sweep:
         where = "" if self.checkpoint.number == 1 else f" pass {self.checkpoint.number},"
         goes_on = f"going on where the last run stopped:{where} {counted(cells, 'cell')} done"
         return f"{goes_on} (--fresh starts over)"
+
+    def _left_behind(self) -> str:
+        """That a stopped sweep is not gone on with, and why; empty without one."""
+        its = self.checkpoint
+        why = None if self.choice.fresh else SweepCheckpoint.left_behind(its.path, its.wanted)
+        return f"the run that was not finished {why}: all is measured anew" if why else ""
 
     def measure(self, asv: asvenv.Asv) -> None:
         """Take the first pass over every cell, then others over those that are open.

@@ -1,5 +1,6 @@
 import pytest
 
+from cputrain.sweep import checkpoint
 from cputrain.sweep.checkpoint import SweepCheckpoint
 
 WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
@@ -38,3 +39,29 @@ def test_a_finished_one_another_one_and_a_fresh_one_start_over(stopped):
 def test_a_broken_file_is_no_sweep(stopped, content):
     stopped.write_text(content)
     assert SweepCheckpoint.open(stopped, WANTED, fresh=False).done == ()
+
+
+def test_why_a_stopped_sweep_is_not_gone_on_with(stopped):
+    later = {**WANTED, "commit": "def"}
+    assert SweepCheckpoint.left_behind(stopped, WANTED) is None
+    line = SweepCheckpoint.left_behind(stopped, later)
+    assert line == "was of commit abc, this one is of def"
+    other = SweepCheckpoint.left_behind(stopped, {**WANTED, "cells": {}})
+    assert other == "was of other files, cells or settings"
+    SweepCheckpoint.open(stopped, WANTED, fresh=False).save(finished=True)
+    assert SweepCheckpoint.left_behind(stopped, later) is None
+
+
+def test_one_that_measured_nothing_is_nothing_left_behind(tmp_path):
+    SweepCheckpoint.open(tmp_path / "s.json", WANTED, fresh=False).save()
+    assert SweepCheckpoint.left_behind(tmp_path / "s.json", {"commit": "def"}) is None
+    assert SweepCheckpoint.left_behind(tmp_path / "none.json", WANTED) is None
+
+
+def test_each_choice_of_suites_has_a_file_of_its_own():
+    names = {
+        checkpoint.file(mode, regexes).name
+        for mode in ("full", "quick")
+        for regexes in (None, ["SeqLen"], ["SeqLen", "Width"])
+    }
+    assert len(names) == 6 and {"sweep-full.json", "sweep-quick.json"} <= names

@@ -63,6 +63,24 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
     assert len(trial.record("First/1")["workers"]) == 2
 
 
+def test_another_choice_of_suites_leaves_a_stopped_sweep_to_be_gone_on_with(trial):
+    process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
+    trial.wait_for("output/*/Second/1/run.json", process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    trial.wait_for_the_end()
+
+    status, out = trial.run("--bench", "First")
+    assert status == 0 and "going on" not in out, out
+
+    status, out = trial.run("--bench", "First|Second")
+    assert status == 0 and "going on where the last run stopped" in out, out
+    by_cell = {cell: trial.record(cell)["workers"] for cell in ("First/1", "First/2", "Second/1")}
+    assert len({workers[-1]["session"] for workers in by_cell.values()}) == 1
+    # What the run between has measured is of another session, and does not stand for this one's.
+    assert [len(workers) for workers in by_cell.values()] == [3, 3, 1]
+
+
 def test_asked_to_stop_it_stops_everything_and_says_so(trial):
     process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
     trial.wait_for("output/*/First/1/run.json", process)
