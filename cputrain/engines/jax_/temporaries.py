@@ -3,9 +3,9 @@
 Standard library only. XLA asks the allocator for them when a step starts and frees them when it
 ends, in blocks (`options.BLOCKS`) or, where an array fits into none, all in one, which glibc maps
 anew for every step: its pages faulted to within 8 % of what XLA says that the program needs, in
-five of six (jax 0.10.2; the sixth has a weight of 98 MB and half as many again). Of blocks of 8 MB
-next to none did, in programs of up to 163 MB. Of larger blocks a program of up to 70 MB did not,
-and from there on 9 to 95 % of seven programs' bytes, by the layout of the process's heaps.
+four of five (jax 0.10.2; the fifth has a weight of 98 MB, and half as many again). Of blocks of 8 MB
+next to none did, in programs of up to 163 MB. Of larger blocks none of programs of up to 70 MB, and
+7 to 106 % of five of 109 to 326 MB, by the layout of the process's heaps.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def needs(experiment: Experiment) -> int:
     """Bytes of all temporary numbers: what the backward pass needs, or else all gradients.
 
     XLA has two arrays of logits at a time, where frameworks have three. Within 8 % of what it
-    reports where it takes no blocks, and up to 25 % less than that where it does.
+    reports where it takes no blocks; in blocks between 25 % less and, of small programs, 57 % more.
     """
     training = experiment.training
     tokens = training.batch_size * training.seq_len
