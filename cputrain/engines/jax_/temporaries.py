@@ -3,9 +3,9 @@
 Standard library only. XLA asks the allocator for them when a step starts and frees them when it
 ends, in blocks (`options.BLOCKS`) or, where an array fits into none, all in one, which glibc maps
 anew for every step: its pages faulted to within 8 % of what XLA says that the program needs, in
-four of five (jax 0.10.2; the fifth has a weight of 98 MB, and half as many again). Of blocks of 8 MB
-next to none did, in programs of up to 163 MB. Of larger blocks none of programs of up to 70 MB, and
-7 to 106 % of five of 109 to 326 MB, by the layout of the process's heaps.
+four of five (jax 0.10.2; the fifth has a weight of 98 MB, and half as many again). Of blocks of
+8 MB next to none did, in programs of up to 163 MB. Of larger blocks none of programs of up to
+70 MB, and 7 to 106 % of five of 109 to 326 MB, by the layout of the process's heaps.
 """
 
 from __future__ import annotations
