@@ -22,6 +22,15 @@ def rows(trial):
     return {(row["suite"], row["value"]): row for row in table.iter_rows(named=True)}
 
 
+def killed_in_its_second_suite(trial):
+    """A sweep of First and Second that is ended by SIGKILL, with all that it had started."""
+    process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
+    trial.wait_for("output/*/Second/1/run.json", process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    trial.wait_for_the_end()
+
+
 def test_bad_cells_are_reasons_and_the_sweep_goes_on(trial):
     status, out = trial.run("--bench", "Bad")
     assert status == 1, out
@@ -37,11 +46,7 @@ def test_bad_cells_are_reasons_and_the_sweep_goes_on(trial):
 
 
 def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
-    process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
-    trial.wait_for("output/*/Second/1/run.json", process)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    trial.wait_for_the_end()
+    killed_in_its_second_suite(trial)
     before = trial.record("First/1")
 
     status, out = trial.run("--bench", "First|Second")
@@ -64,11 +69,7 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
 
 
 def test_another_choice_of_suites_leaves_a_stopped_sweep_to_be_gone_on_with(trial):
-    process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
-    trial.wait_for("output/*/Second/1/run.json", process)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    trial.wait_for_the_end()
+    killed_in_its_second_suite(trial)
 
     status, out = trial.run("--bench", "First")
     assert status == 0 and "going on" not in out, out
