@@ -2,9 +2,11 @@
 
 In a rotation each candidate and the reference train one block. A candidate's ratio is its step's
 time over the reference's in the same rotation, so that what the machine does meanwhile cancels.
-After so many rotations (`rungs`) the slower half of the candidates goes (Karnin, Koren & Somekh
-2013, "Almost Optimal Exploration in Multi-Armed Bandits", ICML), and whoever is surely slower than
-the fastest. What a race says is for choosing alone: the winner is put to a test of its own.
+After so many rotations (`RUNGS`) whoever is surely slower than the fastest goes, and whoever is
+surely not worth a change (Maron & Moore 1994, "Hoeffding Races", NeurIPS); from the third rung on,
+and before it where the time is short, so does the slower half (Karnin, Koren & Somekh 2013, "Almost
+Optimal Exploration in Multi-Armed Bandits", ICML). What a race says is for choosing alone: the
+winner is put to a test of its own.
 """
 
 from __future__ import annotations
@@ -32,10 +34,18 @@ NEEDED = 0.01
 it; of those that won a race by chance it is about one in six."""
 FEWEST = 2
 """Blocks of a winner at least, and of any race: one may be a burst."""
+OF_WORKERS = 0.01
+"""Standard deviation, of logarithms, of what two workers of one experiment differ by as long as
+they live: 0.7 to 1.0 % of torch."""
 WORTH = 0.01
 """A change that gives less than this is not worth a change."""
 LONG_S = 1.5
 """Seconds of a block from which a race has fewer of them."""
+RUNGS, RUNGS_OF_LONG = (2, 4, 8, 16, 24), (2, 4, 6, 8, 12)
+"""After how many rotations candidates go; the last is the end of a race."""
+HALVING, PROMISING = 2, 3
+"""Numbers, from 0, of the rung from which the slower half goes (two blocks tell apart what differs
+by a tenth), and of the one that those alone pass that were faster so far."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +66,17 @@ class RaceEvidence:
 
     @property
     def variance(self) -> float:
-        """Of their median."""
-        return self.noise**2 * MEDIAN_VARIANCE / len(self.log_ratios)
+        """Of their median, and of the two workers."""
+        return self.noise**2 * MEDIAN_VARIANCE / len(self.log_ratios) + OF_WORKERS**2
 
 
 def rungs(block_s: float) -> tuple[int, ...]:
-    """After how many rotations candidates go; the last is the end of a race.
+    """See `RUNGS`.
 
     Args:
         block_s: seconds of a block.
     """
-    return (2, 4, 6, 8) if block_s > LONG_S else (2, 4, 8, 16)
+    return RUNGS_OF_LONG if block_s > LONG_S else RUNGS
 
 
 def noise(ratios: Sequence[Sequence[float]]) -> float:
@@ -98,22 +108,41 @@ def standing(log_ratios: Sequence[float], noise_: float, tail: float = (1 - LEVE
     return Standing(value, value - error, value + error)
 
 
-def dropped(ratios: Mapping[int, Sequence[float]], noise_: float, is_rung: bool) -> dict[int, str]:
+def is_slower(log_ratios: Sequence[float], than: Sequence[float], noise_: float) -> bool:
+    """Whether a candidate is surely slower than another of the same rotations (one-sided, 5 %).
+
+    Both are ratios to the same blocks of the reference, so their difference has the noise of one.
+    """
+    gap = statistics.median(log_ratios) - statistics.median(than)
+    variance = RaceEvidence(min(log_ratios, than, key=len), noise_).variance
+    return gap > statistics.NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance)
+
+
+def dropped(
+    ratios: Mapping[int, Sequence[float]], noise_: float, rung: int | None, is_short: bool = False
+) -> dict[int, str]:
     """Who goes after a rotation, each with the reason.
 
     Args:
         ratios: of the candidates still in the race, by their place.
         noise_: see `noise`.
-        is_rung: whether the slower half goes.
+        rung: the number of the rung that they have come to, from 0; None between two.
+        is_short: the time has no room for all of them to the end.
     """
     known = {place: standing(own, noise_) for place, own in ratios.items()}
     going = {place: "far slower" for place, each in known.items() if each.value > FAR}
-    best = min([0.0, *(each.high for each in known.values())])
+    if rung is None or not known:
+        return going
+    fastest = ratios[min(known, key=lambda place: known[place].value)]
     for place, each in known.items():
-        if each.low > best and is_rung:
+        if is_slower(ratios[place], fastest, noise_):
             going.setdefault(place, "surely slower than the fastest")
+        elif each.low > -WORTH:
+            going.setdefault(place, f"surely not {WORTH:.0%} faster")
+        elif rung == PROMISING and each.value > -WORTH:
+            going.setdefault(place, "no faster so far")
     left = sorted((p for p in known if p not in going), key=lambda p: known[p].value)
-    if is_rung and len(left) > 1:
+    if (is_short or rung >= HALVING) and len(left) > 1:
         for place in left[math.ceil(len(left) / 2) :]:
             going[place] = "in the slower half"
     return going

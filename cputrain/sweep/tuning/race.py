@@ -111,7 +111,7 @@ class Racing:
                 return runners, list(candidates[number:])
             runner = Runner(candidate)
             runners.append(runner)
-            expected_s = self._expected_s(reference, experiment)
+            expected_s = reference.expected_s(experiment)
             if self._now() + expected_s > until:
                 runner.ended("not tried", "no time was left beside the test's")
                 continue
@@ -120,12 +120,6 @@ class Racing:
             except CellFailed as failure:
                 runner.ended("failed", f"{failure.status}: {failure.reason}")
         return runners, []
-
-    @staticmethod
-    def _expected_s(reference: Running, experiment: Experiment) -> float:
-        """Seconds until a worker is warm, by those of the reference."""
-        guessed = reduced.start_s(reference.experiment)
-        return reduced.start_s(experiment) * min(3.0, max(1 / 3, reference.ready_s / guessed))
 
     def _warm(
         self, runner: Runner, run: Experiment, within_s: float, reference: Running, halves: bool
@@ -153,10 +147,13 @@ class Racing:
             took = self._now() - began
             rungs = rungs or halving.rungs(took / (len(alive) + 1))
             is_rung = max(len(runners[place].log_ratios) for place in alive) >= rungs[passed]
-            passed += is_rung
             if halves:
-                self._drop(runners, is_rung)
-            is_last = passed == len(rungs) or len(orders) >= MOST_TRIES * rungs[-1]
+                needs_s = took * (rungs[halving.PROMISING] - len(orders))
+                is_short = self._now() + needs_s > until
+                self._drop(runners, passed if is_rung else None, is_short)
+            passed += is_rung
+            last = len(rungs) if halves else halving.PROMISING + 1
+            is_last = passed == last or len(orders) >= MOST_TRIES * rungs[halving.PROMISING]
             is_told = is_rung and passed > 1 and self._is_told(runners)
             is_late = self._now() + took > until and len(orders) >= halving.FEWEST
             if is_last or is_told or is_late:
@@ -205,8 +202,8 @@ class Racing:
         racing = ((p, r) for p, r in enumerate(runners) if r.running is not None)
         return {place: runner.log_ratios for place, runner in racing if runner.log_ratios}
 
-    def _drop(self, runners: Sequence[Runner], is_rung: bool) -> None:
-        going = halving.dropped(self._alive(runners), self._noise(runners), is_rung)
+    def _drop(self, runners: Sequence[Runner], rung: int | None, is_short: bool) -> None:
+        going = halving.dropped(self._alive(runners), self._noise(runners), rung, is_short)
         for place, reason in going.items():
             running = runners[place].running
             assert running is not None
@@ -214,13 +211,9 @@ class Racing:
             runners[place].ended("dropped", reason)
 
     def _is_told(self, runners: Sequence[Runner]) -> bool:
-        """Whether the last one left is surely slower or faster than the reference."""
-        alive = self._alive(runners)
-        if len(alive) != 1 or sum(runner.running is not None for runner in runners) != 1:
-            return False
-        (ratios,) = alive.values()
-        is_slower = halving.standing(ratios, self._noise(runners)).low > 0
-        return is_slower or self._winner(runners) is not None
+        """Whether one is left, and surely faster than the reference."""
+        is_alone = sum(runner.running is not None for runner in runners) == 1
+        return is_alone and self._winner(runners) is not None
 
     def _winner(self, runners: Sequence[Runner]) -> int | None:
         started = sum(bool(runner.log_ratios) for runner in runners)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
@@ -12,7 +10,7 @@ from cputrain.analysis.tuning.known import Known
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.tuning import Race, Raced
-from cputrain.sweep.tuning import candidates, reduced
+from cputrain.sweep.tuning import candidates, near, reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import TuningKnob
@@ -22,8 +20,6 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
 PAIR = "the pair of the two best left"
-WORTH_A_TEST = 0.97
-"""Ratio of a change that no race has told: one that is nearer to 1 is the same anyway."""
 AsRun = Callable[[Experiment], Experiment]
 
 
@@ -97,8 +93,7 @@ class Search:
         can, cannot = candidates.of(knob, self.incumbent.best, self._kept, self._known)
         can = [c for c in can if c.experiment.identity not in self._tried]
         as_run = reduced.composed if knob.is_whole else reduced.reduced
-        soonest_s = min((reduced.start_s(as_run(c.experiment)) for c in can), default=0.0)
-        is_late = self._now() + soonest_s > until
+        is_late = self._now() + self._soonest_s(can, as_run) > until
         if can and is_late:
             self.not_tried.append(knob.name)
         if can and not is_late:
@@ -106,6 +101,21 @@ class Search:
         elif cannot:
             run = reduced.reduced(self.incumbent.best).to_json()
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
+
+    def _soonest_s(self, can: Sequence[TuningCandidate], as_run: AsRun) -> float:
+        """Seconds until a first candidate is warm beside the best so far; 0 without any."""
+        starting = sorted(self._expected_s(as_run(c.experiment)) for c in can)[:1]
+        wanted = as_run(self.incumbent.best)
+        if starting and (
+            self._reference is None or not reduced.same(self._reference.experiment, wanted)
+        ):
+            starting.append(self._expected_s(wanted))
+        return sum(starting)
+
+    def _expected_s(self, run: Experiment) -> float:
+        if self._reference is None:
+            return reduced.start_s(run)
+        return self._reference.expected_s(run)
 
     def _refer(self, as_run: AsRun, until: float) -> Running:
         """A worker of the best so far, as the next race runs it: the one that lives, or another.
@@ -143,7 +153,7 @@ class Search:
             self._tried |= {
                 candidate.experiment.identity
                 for candidate, raced in zip(waiting, ran.race.candidates, strict=False)
-                if raced.outcome != "not tried"
+                if raced.outcome != "not tried" and not near.is_beside_winner(raced, ran.race)
             }
             if ran.winner is not None:
                 self.incumbent = self.incumbent.plus(name, ran.winner)
@@ -155,33 +165,9 @@ class Search:
         self.races.append(race)
         self._raced(race)
 
-    def likeliest(self) -> Incumbent:
-        """The incumbent; where it has no change, the one change that looked best, if one did.
-
-        No race has told that it is faster, for lack of time mostly: the test may.
-        """
-        near = [] if self.incumbent.adopted else list(self._near().items())
-        for knob, raced in near[:1]:
-            if _value(raced) < math.log(WORTH_A_TEST):
-                experiment = specs.settle(self.incumbent.best.but(**raced.changes))
-                return self.incumbent.plus(
-                    knob, TuningCandidate(raced.label, raced.changes, experiment)
-                )
-        return self.incumbent
-
-    def _near(self) -> dict[str, Raced]:
-        """By knob, the best change that was not surely faster, but not slower; the best first."""
-        taken = {each.knob for each in self.incumbent.adopted}
-        near: dict[str, Raced] = {}
-        for race in self.races:
-            for raced in race.candidates if race.knob not in taken else []:
-                if raced.log_ratios and _value(raced) < min(0.0, _value(near.get(race.knob))):
-                    near[race.knob] = raced
-        return dict(sorted(near.items(), key=lambda item: _value(item[1])))
-
     def _pair(self, until: float) -> None:
         """The two best changes of different knobs that alone were not surely faster, together."""
-        two = list(self._near().values())[:2]
+        two = list(near.changes(self.races, self.incumbent).values())[:2]
         if len(two) < 2:
             return
         changes = {**two[0].changes, **two[1].changes}
@@ -189,12 +175,9 @@ class Search:
             experiment = specs.settle(self.incumbent.best.but(**changes))
         except ExperimentError:
             return
-        if self._now() + reduced.start_s(reduced.reduced(experiment)) > until:
-            self.not_tried.append(PAIR)
-            return
         label = " and ".join(raced.label for raced in two)
-        self._race(PAIR, [TuningCandidate(label, changes, experiment)], until, reduced.reduced)
-
-
-def _value(raced: Raced | None) -> float:
-    return 0.0 if raced is None else statistics.median(raced.log_ratios)
+        can = [TuningCandidate(label, changes, experiment)]
+        if self._now() + self._soonest_s(can, reduced.reduced) > until:
+            self.not_tried.append(PAIR)
+        else:
+            self._race(PAIR, can, until, reduced.reduced)

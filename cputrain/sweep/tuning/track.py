@@ -22,7 +22,7 @@ from cputrain.results import rows
 from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning import fresh, knobs, reduced, without
+from cputrain.sweep.tuning import fresh, knobs, near, reduced, without
 from cputrain.sweep.tuning.account import Account, shown
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
@@ -96,7 +96,7 @@ class Track:
         search.run(knobs.table(self.tuning.allowed), races)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
         if not search.incumbent.adopted:
-            winner = search.likeliest()
+            winner = near.likeliest(search.races, search.incumbent)
             self.account.keep(likeliest=[each.label for each in winner.adopted])
             return winner
         race = without.race(racing, workers, search.incumbent, self._now, without_)

@@ -16,6 +16,7 @@ from cputrain.run.conductor.client import Lease
 from cputrain.run.conductor.protocol import End, Ended, Finish, Start, Started, Take, Taken
 from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session
+from cputrain.sweep.tuning import reduced
 
 DEADLINE_S = 3600
 """Of a worker: the best so far lives through many races."""
@@ -38,6 +39,11 @@ class Running:
     ready_s: float
     warm_step_s: float
     versions: dict[str, str]
+
+    def expected_s(self, experiment: Experiment) -> float:
+        """Seconds until a worker of another experiment is warm, by what this one took."""
+        slowness = self.ready_s / reduced.start_s(self.experiment)
+        return reduced.start_s(experiment) * min(3.0, max(1 / 3, slowness))
 
 
 class Workers(Protocol):

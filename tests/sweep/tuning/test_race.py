@@ -76,6 +76,25 @@ def test_the_fastest_wins(step_s):
     assert right >= 0.95 * SIMULATIONS
 
 
+def test_the_faster_of_two_near_ones_is_not_ended_by_two_blocks():
+    ratios = (0.85, 0.9, 1.1)
+    chosen = [run(ratios, seed)[0].winner for seed in range(SIMULATIONS)]
+    assert sum(w is not None and w.label == f"allocator={NAMES[0]}" for w in chosen) >= 95
+    few = [run(ratios, seed, noise=0.06)[0].winner for seed in range(SIMULATIONS)]
+    assert sum(w is not None and w.label == f"allocator={NAMES[0]}" for w in few) >= 75
+
+
+def test_where_time_is_short_the_slower_half_goes_after_two_blocks():
+    ran, workers = run((0.9, 0.9, 0.9, 0.9), step_s=1.0, until=45.0)
+    ended = [c for c in ran.race.candidates if c.reason == "in the slower half"]
+    assert [len(c.step_s) for c in ended].count(2) == 2 and workers.seconds < 50.0
+
+
+def test_what_gives_nothing_is_ended_before_the_last_rung():
+    blocks = [len(run((1.05,), seed)[0].race.candidates[0].step_s) for seed in range(20)]
+    assert sorted(blocks)[10] <= 4
+
+
 def test_where_nothing_differs_the_reference_mostly_stays():
     won = [run((1.0,) * 4, seed)[0].winner for seed in range(SIMULATIONS)]
     assert sum(w is not None for w in won) <= 0.1 * SIMULATIONS

@@ -124,6 +124,21 @@ def test_what_the_first_tuning_told_of_torch_is_tried_first_in_the_second(tune, 
     assert "inductor" in second.races[0].adopted.label
 
 
+def test_what_the_first_race_had_beside_its_winner_races_again_where_a_knob_has_both(tune):
+    def native(e):
+        return 0.6 if e.runtime.engine == "native" else 1.0
+
+    for seed in range(3):
+        tuning_, _ = tune(Experiment(), native, seed=seed)
+        races = tuning_.tracks[0].account.record.races
+        engines = next(race for race in races if race.knob == "engine")
+        others = {"engine=native": "openblas", "engine=native openblas": "default"}
+        wanted = f"matmul_backend={others[engines.adopted.label]}"
+        (libraries,) = (race for race in races if race.knob == "matmul library")
+        (again,) = (raced for raced in libraries.candidates if raced.label == wanted)
+        assert again.log_ratios
+
+
 def test_without_time_for_that_it_says_what_to_run(tune, capsys):
     def native(e):
         return 0.5 if e.runtime.engine == "native" else 1.0
