@@ -18,8 +18,8 @@ from cputrain.worker import blocks
 
 PAIRS, FEWEST_PAIRS = 8, 3
 MOST_PASSES = 12
-AFTER_FIRST = 0.8
-"""Time of a later pass over that of the first, which has a worker more; and some to spare."""
+TO_SPARE = 1.2
+"""Seconds of a later pass, at most, over those that the passes before tell."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,15 @@ class Test:
         self._workers, self._tested, self._seed = workers, tested, seed
         self._earlier, self._now, self._taken = earlier, now, taken
         self.passes: list[FreshPass] = []
+        self._shortest_s = 0.0  # of a later pass, with as few pairs as will do
 
     def run(self, until: float) -> Gain | None:
         """What the passes say; None without a pair that counts."""
-        took = 0.0
         while len(self.passes) < MOST_PASSES:
-            began = self._now()
-            if self.passes and began + took > until:
+            if self.passes and self._now() + self._shortest_s > until:
                 break
             self.passes.append(self._pass(until))
             self._taken(self.passes[-1])
-            took = (self._now() - began) * (AFTER_FIRST if len(self.passes) == 1 else 1)
             if self.passes[-1].status not in ("ok", "unproven"):
                 break
             if (known := self.gain()) is not None and known.is_closed:
@@ -119,7 +117,8 @@ class Test:
             for experiment in wanted:
                 within = max(60.0, until - self._now())
                 running.append(self._workers.start(experiment, within))
-            pairs, twins = self._pairs(running, began, until)
+            start_s = (self._now() - began) * 2 / len(running)
+            pairs, twins = self._pairs(running, start_s, until)
             for worker in (running[0], running[1]):
                 self._workers.prove(worker)
                 running.remove(worker)
@@ -143,9 +142,15 @@ class Test:
             return  # it is gone already
 
     def _pairs(
-        self, running: Sequence[Running], began: float, until: float
+        self, running: Sequence[Running], start_s: float, until: float
     ) -> tuple[list[Blocks], list[Blocks]]:
-        """Pairs of a pass; in the first one fewer where that leaves time for another."""
+        """Pairs of a pass; in the first one fewer where that leaves time for another.
+
+        Args:
+            running: the workers: tuned, default, perhaps a twin.
+            start_s: seconds until two of them were warm.
+            until: by the clock.
+        """
         tuned, default = running[:2]
         original = tuned if self._tested.twin == self._tested.tuned else default
         pairs: list[Blocks] = []
@@ -153,10 +158,13 @@ class Test:
         for number in range(PAIRS):
             at = self._now()
             pairs.append(self._pair(tuned, default, number))
+            pair_s = self._now() - at
+            # A proof takes about a step of each.
+            self._shortest_s = TO_SPARE * (start_s + (FEWEST_PAIRS + 1) * pair_s)
             if len(running) > 2:
                 twins.append(self._pair(original, running[2], number))
             with_next = 2 * self._now() - at  # if the next pair takes as long
-            another_s = AFTER_FIRST * (with_next - began) if len(running) > 2 else 0.0
+            another_s = self._shortest_s if len(running) > 2 else 0.0
             if len(pairs) >= FEWEST_PAIRS and with_next + another_s > until:
                 break
         return pairs, twins
