@@ -67,7 +67,9 @@ def _rule(raced: Raced) -> str | None:
 
 def _came_of(raced: Raced, noise: float) -> str:
     if not raced.log_ratios or raced.outcome == "failed":
-        return {"known": "slower: "}.get(raced.outcome, "") + (raced.reason or "")
+        text = {"known": "slower: "}.get(raced.outcome, "") + (raced.reason or "")
+        is_moved = raced.outcome == "dropped" and raced.step_s
+        return f"{text}: ended; by the race's end none of its blocks counts" if is_moved else text
     text = f"{_ratio(raced, noise)}  {counted(len(raced.log_ratios), 'block')}"
     if raced.outcome == "adopted":
         return f"{text}, faster: the races go on with it"
@@ -149,7 +151,7 @@ def _faster(gain: Gain) -> str:
 
 
 def _each(record: TuningRecord) -> list[str]:
-    """What each change gave: by a race without it, or else by its own."""
+    """What each change gave: by a race without it, where there was one, and by its own."""
     if record.likeliest:
         return [f"the one change: {label}" for label in record.likeliest]
     by_race: dict[str, str] = {}
@@ -166,7 +168,8 @@ def _each(record: TuningRecord) -> list[str]:
     lines = ["what each change gave (90 % intervals, for choosing):"]
     for label, text in by_race.items():
         if label not in record.left_out:
-            lines.append(f"  {label}: {without.get(label, text)}")
+            both = [without[label], text] if label in without else [text]
+            lines.append(f"  {label}: {'; '.join(both)}")
     again = "left out again, as it was not surely slower without"
     return [*lines, *(f"  {again}: {label}" for label in record.left_out)]
 

@@ -98,8 +98,14 @@ def test_a_change_that_is_taken_away_gives_what_is_lost_without_it():
         candidates=[raced("allocator=glibc_thresholds", 1.25, "raced")],
     )
     said = "\n".join(tuned.outcome(record(without=without), gain(passes(0.7), ())))
-    assert "beside the same settings without it" in said
+    assert "beside the same settings without it; 0.800x" in said
     assert "allocator=glibc_thresholds: 0.80" in said
+
+
+def test_one_that_was_ended_by_blocks_that_no_longer_count_says_so():
+    gone = Raced(label="a", changes={}, outcome="dropped", reason="far slower", step_s=[2.0])
+    (_, line) = tuned.race(Race(knob="pinning", reference={}, step_s=[1.0], candidates=[gone]))
+    assert line == "  a  far slower: ended; by the race's end none of its blocks counts"
 
 
 def test_what_was_not_confirmed_is_not_recommended():
