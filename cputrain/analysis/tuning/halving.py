@@ -138,7 +138,7 @@ def dropped(
         if is_slower(ratios[place], fastest, noise_):
             going.setdefault(place, "surely slower than the fastest")
         elif each.low > -WORTH:
-            going.setdefault(place, f"surely not {WORTH:.0%} faster")
+            going.setdefault(place, f"surely not {100 * WORTH:.0f} % faster")
         elif rung == PROMISING and each.value > -WORTH:
             going.setdefault(place, "no faster so far")
     left = sorted((p for p in known if p not in going), key=lambda p: known[p].value)
