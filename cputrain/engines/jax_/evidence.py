@@ -34,6 +34,7 @@ def readings() -> dict[str, Any]:
     """
     return {
         "devices": [str(device) for device in jax.devices()],
+        "platforms": [device.platform for device in jax.devices()],
         "pool_threads": len(threads.named(threads.XLA_POOL)),
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from cputrain.engines.jax_ import executed, temporaries
 from cputrain.engines.jax_.knobs.cache import JaxCache
+from cputrain.engines.jax_.knobs.device import JaxDevice
 from cputrain.engines.jax_.knobs.threads import JaxThreads
 from cputrain.engines.jax_.knobs.xla import Xla
 from cputrain.engines.jax_.schema import JaxEvidence
@@ -47,7 +48,9 @@ class JaxSpec(Spec[JaxEvidence]):
     turns_factors = True
     allocates = "programs"
     dispatching = 1  # XLA's, which computes in turns
-    knobs = together_with(OmpRuntime(), JaxThreads(), JaxCache(), Xla(), Instructions())
+    knobs = together_with(
+        OmpRuntime(), JaxDevice(), JaxThreads(), JaxCache(), Xla(), Instructions()
+    )
 
     def check(self, experiment: Experiment) -> None:
         """Also that no product is of bf16 where instructions are capped."""
