@@ -87,7 +87,11 @@ def _who(root: Path) -> str:
             continue
         if identifier != "uninitialized":
             return identifier
-    return f"{platform.node()} {uuid.getnode():012x}"
+    card = uuid.getnode()
+    if card >> 40 & 1:
+        # A group's address: Python found no card and has drawn it, in each process anew.
+        return platform.node()
+    return f"{platform.node()} {card:012x}"
 
 
 def _hardware(root: Path) -> str:

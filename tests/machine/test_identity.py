@@ -2,6 +2,9 @@
 
 import platform
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -26,6 +29,21 @@ def test_without_a_machine_id_the_next_best_thing(server, machine_id):
     first = identity.machine_name(server.root)
     server.put({"/sys/class/dmi/id/product_uuid": "u-2"})
     assert identity.machine_name(server.root) != first
+
+
+WITHOUT_NETWORK = ("unshare", "--map-root-user", "--net")
+"""Before a command: in it there is no network card, as in a container that reaches nothing."""
+
+
+def test_without_an_id_and_without_a_card_the_name_is_the_same_in_each_process(tree):
+    able = shutil.which("unshare") and subprocess.run([*WITHOUT_NETWORK, "true"]).returncode == 0
+    if not able:
+        pytest.skip("no network can be taken away here: unshare --net is refused or not there")
+    code = "import sys; from pathlib import Path; from cputrain.machine import identity\n"
+    code += "print(identity.machine_name(Path(sys.argv[1])))"
+    words = [*WITHOUT_NETWORK, sys.executable, "-c", code, str(tree.root)]
+    names = {subprocess.run(words, capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(names) == 1 and names != {b""}
 
 
 @pytest.mark.parametrize(
