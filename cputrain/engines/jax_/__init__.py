@@ -8,6 +8,9 @@ of many steps; torch 2.13's fused step took 69 to 77 ms beside it.
   after every step. `options`: blocks of 32 MB (10 000 faults a step -> 0). Where the blocks are
   more than some 64 MB in all, glibc returns most of them too: at batch 8 71 000 faults, a tenth
   of the time, which system.allocator = "glibc_thresholds" halves.
+- Not taken: jax_cpu_enable_async_dispatch off. The calling thread's memory is glibc's main heap,
+  whose free end goes back above 26 MB here; some workers fault then and others do not, by what
+  compiling has left in it (docs/figures.md, JAX's peak memory).
 - Fused loops added up the residual stream from the embedding on, in each norm of each block.
   `model`: barriers (and 2-D arrays). XLA drops barriers early on a CPU unless told otherwise.
 - 25 copies of weights a step, made as the update writes over what a product still reads.
