@@ -20,9 +20,11 @@ class Simulated:
         seed: of what the machine does meanwhile.
         noise: see `PAIR`.
         start_s: seconds until a worker has imported its engine.
+        is_steady: what workers say of their warm-up.
     """
 
-    def __init__(self, step_s, seed=0, noise=PAIR, start_s=2.0):
+    def __init__(self, step_s, seed=0, noise=PAIR, start_s=2.0, is_steady=True):
+        self.is_steady = is_steady
         self.step_s, self.noise, self.start_s = step_s, noise, start_s
         self.chance, self.seconds = random.Random(seed), 0.0
         self.waves = [(self.chance.uniform(5, 60), self.chance.uniform(0, 6)) for _ in range(3)]
@@ -58,7 +60,7 @@ class Simulated:
         warm = share * min(self._took(self.true_s[name], experiment) for _ in range(4))
         self.alive.add(name)
         self.most_alive = max(self.most_alive, len(self.alive))
-        return Running(name, experiment, self.seconds - began, warm, {})
+        return Running(name, experiment, self.seconds - began, warm, self.is_steady, {})
 
     def block(self, worker):
         assert worker.name in self.alive

@@ -37,7 +37,8 @@ class Drift:
         degrees: of freedom of log_sd.
         minute_sd: standard deviation of the logarithms of a minute's moments.
         recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
-        sessions: how many; evenings: that they are of (`EVENING_S`).
+        sessions: how many, those with a ratio that counts; evenings: that they are of
+            (`EVENING_S`).
         uneven: how many times as uneven as the records' minutes the minute was that a while is
             foretold from; 1 where it was not more so.
     """
@@ -101,13 +102,15 @@ def learned(
         for name, points in sessions.items()
         for at, ratio in _ratios(points, horizon_s)
     }
-    logs = [ratio for start, ratio in ratios.items() if starts is None or start in starts]
-    if len(logs) < FEWEST:
+    telling = [start for start in ratios if starts is None or start in starts]
+    if len(telling) < FEWEST:
         return None
-    spans = [points[-1][0] - points[0][0] for points in sessions.values()]
+    logs = [ratios[start] for start in telling]
+    names = {name for name, _ in telling}
+    spans = [sessions[name][-1][0] - sessions[name][0][0] for name in names]
     variance = statistics.variance(logs)
     free = _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)
-    evenings = _evenings(sessions.values())
+    evenings = _evenings(sessions.values(), {at for _, at in telling})
     if len(sessions) > 1 and horizon_s > max(spans):
         means = [math.log(statistics.fmean(s for _, s in points)) for points in sessions.values()]
         variance += statistics.variance(means)
@@ -118,15 +121,22 @@ def learned(
         minute_sd=_minute_sd(list(sessions.values())),
         recorded_s=sum(spans),
         longest_s=max(spans),
-        sessions=len(sessions),
+        sessions=len(names),
         evenings=evenings,
     )
 
 
-def _evenings(sessions: Iterable[Moments]) -> int:
-    """How many whiles without a break of `EVENING_S` the moments of all sessions are of."""
+def _evenings(sessions: Iterable[Moments], telling: Set[float]) -> int:
+    """How many whiles without a break of `EVENING_S` have one of the moments that tell.
+
+    Args:
+        sessions: all of them, whose moments tell where the breaks are.
+        telling: moments, seconds since the epoch.
+    """
     times = sorted(at for points in sessions for at, _ in points)
-    return 1 + sum(later - at > EVENING_S for at, later in itertools.pairwise(times))
+    later = itertools.accumulate(b - a > EVENING_S for a, b in itertools.pairwise(times))
+    evening_of = dict(zip(times, (0, *later), strict=True))
+    return len({evening_of[at] for at in telling})
 
 
 def _minute_sd(sessions: Sequence[Moments]) -> float:

@@ -36,7 +36,8 @@ class Projection:
 
     Attributes:
         steps, done: of the run, and how many are behind it.
-        measured: steps that were timed; measured_s: seconds that they took in all.
+        measured: steps that were timed; measured_s: seconds of the clock that went by meanwhile,
+            which are fewer than the steps' where only a part of each was run (`composed`).
         step_s: seconds of a step, the mean: a run takes its sum.
         fastest_s, slowest_s: means of some seconds each, the extremes.
         drift: what the records tell, wider where the minute was more uneven; None where they tell
@@ -106,23 +107,29 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
     mean, left = statistics.fmean(step_s), record.steps - record.done
     minute = [_moment(sample) for sample in samples]
     last = recorded.drift(left * mean)
-    joules = [sample.noise.energy_j for sample in samples]
-    energy_j = None if None in joules else math.fsum(j or 0.0 for j in joules) / len(step_s)
+    wall_s = math.fsum(sample.noise.wall_s or math.fsum(sample.step_s) for sample in samples)
+    watts = _watts(samples, wall_s)
     return Projection(
         steps=record.steps,
         done=record.done,
         measured=len(step_s),
-        measured_s=math.fsum(step_s),
+        measured_s=wall_s,
         step_s=mean,
         fastest_s=min(means),
         slowest_s=max(means),
         drift=None if last is None else last.after(minute),
         milestones=tuple(_milestone(record, share, mean, recorded, minute) for share in MILESTONES),
-        energy_j=energy_j,
+        energy_j=None if watts is None else watts * mean,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
         composed=record.worker.composed,
         far=recorded.far if recorded.tells(left * mean) else None,
     )
+
+
+def _watts(samples: Sequence[Sample], wall_s: float) -> float | None:
+    """What the machine drew in these seconds; None where no counter is there."""
+    joules = [sample.noise.energy_j for sample in samples]
+    return None if None in joules else math.fsum(j or 0.0 for j in joules) / wall_s
 
 
 def _moment(sample: Sample) -> float:

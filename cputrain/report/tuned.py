@@ -116,13 +116,8 @@ def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
 
 
 def _verdict(record: TuningRecord, gain: Gain | None) -> str:
-    if record.tuned is None and record.not_tried and not any(map(_has_raced, record.races)):
-        return (
-            f"no change was tried: {words.duration(record.budget_s)} are too short for a race and "
-            "a test; a longer --budget gives them time: nothing is recommended"
-        )
     if record.tuned is None:
-        return "no change was surely faster in its race, or looked so: nothing is recommended"
+        return f"{_why_no_test(record)}: nothing is recommended"
     if gain is None:
         bad = [each.reason for each in record.passes if each.status != "ok"]
         why = bad[-1] if bad else ALL_DISTURBED
@@ -138,8 +133,18 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
     return f"not confirmed, so nothing is recommended: {ratio} {how}: {why}"
 
 
-def _has_raced(ran: Race) -> bool:
-    return any(raced.log_ratios for raced in ran.candidates)
+def _why_no_test(record: TuningRecord) -> str:
+    every = [raced for ran in record.races for raced in ran.candidates]
+    has_raced = any(raced.log_ratios for raced in every)
+    if not has_raced and (record.not_tried or any(r.outcome == "not tried" for r in every)):
+        return (
+            f"no change was tried: {words.duration(record.budget_s)} are too short for a race and "
+            "a test; a longer --budget gives them time"
+        )
+    if record.left_out:
+        left_out = ", ".join(record.left_out)
+        return f"what was faster in its race was not needed beside the others ({left_out})"
+    return "no change was surely faster in its race, or looked so"
 
 
 def _faster(gain: Gain) -> str:

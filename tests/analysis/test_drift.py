@@ -156,3 +156,13 @@ def test_an_evening_counts_as_one_however_long_it_is_and_in_how_many_runs():
     assert [drift.degrees for drift in drifts] == [10, 10, 3]
     (low_8, high_8), (low, high) = drifts[0].interval(0.9), drifts[2].interval(0.9)
     assert math.log(high / low) > 1.2 * math.log(high_8 / low_8)
+
+
+def test_evenings_without_a_minute_like_this_one_do_not_count():
+    apart = evenings(random.Random(7), 8, 0.03)
+    starts = {(name, at) for name in ("2", "3") for at, _ in apart[name]}
+    drift = learned(apart, 120.0, starts)
+    assert (drift.evenings, drift.sessions, drift.degrees) == (2, 2, 4)
+    assert drift.recorded_s == pytest.approx(2 * (apart["2"][-1][0] - apart["2"][0][0]))
+    far_between = {("2", at) for at, _ in (*apart["2"][:3], *apart["2"][-9:-3])}
+    assert learned(apart, 120.0, far_between).evenings == 1

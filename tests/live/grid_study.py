@@ -153,7 +153,7 @@ class GridStudy(Tune):
     def _test(self, workers: Workers, cell: Combination) -> None:
         sides = fresh.sides(self.choice, cell.experiment)
         machine, _ = rows.read(paths.ROOT, self.session.machine)
-        earlier = known.identical_passes(machine, sides.twin.runtime.engine)
+        earlier = {name: known.identical_passes(machine, name) for name in sides.engines}
         number = len(self.rivals) + 1
         self.progress.say(f"test of tune's choice over best {number}, {cell.label}")
         taken: list[FreshPass] = []

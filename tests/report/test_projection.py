@@ -107,6 +107,23 @@ def test_energy_is_the_counter_s_or_what_was_given_and_never_a_guess(record):
     )
 
 
+def test_energy_is_of_what_ran_and_reckoned_for_the_rest_of_a_step(record):
+    """Of each step one of four micro-batches was run, at 50 W."""
+    ran = [
+        structs.replace(
+            sample,
+            noise=structs.replace(
+                sample.noise, wall_s=sum(sample.step_s) / 4, energy_j=50 * sum(sample.step_s) / 4
+            ),
+        )
+        for sample in record.worker.samples
+    ]
+    worker = record.worker.but(samples=ran, composed="sum of 1 micro-batch x 4 and the update")
+    known = project(ProjectionRecord(steps=record.steps, worker=worker), STEADY)
+    assert known.energy_j == pytest.approx(50 * known.step_s)
+    assert known.measured_s == pytest.approx(known.measured * known.step_s / 4)
+
+
 def test_a_run_of_which_nothing_is_left_is_no_record(record):
     with pytest.raises(ValueError, match="none is left"):
         ProjectionRecord(steps=10, done=10, worker=record.worker)

@@ -43,12 +43,15 @@ class Gain:
         return self.effect.passes > 1 and planning.is_closed(self.effect, self.noise)
 
 
-def gain(passes: Sequence[FreshPass], earlier: Sequence[Pass]) -> Gain | None:
-    """What the passes say.
+def gain(
+    passes: Sequence[FreshPass], earlier: Sequence[Pass], of_other: Sequence[Pass] = ()
+) -> Gain | None:
+    """What the passes say, with the noise of the noisier one of two engines, as far as known.
 
     Args:
         passes: of the test.
-        earlier: A/A passes of the same engine in the machine's records.
+        earlier: A/A passes of the twins' engine in the machine's records.
+        of_other: of the other side's engine, where it is another one.
 
     Returns:
         None without a pair that counts, and where a side has once not proven that it trains.
@@ -59,6 +62,9 @@ def gain(passes: Sequence[FreshPass], earlier: Sequence[Pass]) -> Gain | None:
         return None
     twins = _passes([each.twins for each in passes])
     learned = noise.learn(twins, [compared], earlier)
+    other = noise.learn((), [compared], of_other)
+    if learned is not None and other is not None and other.worker > learned.worker:
+        learned = other
     made = effect(compared, learned)
     pairs = sum(len(each.pairs) for each in passes)
     return Gain(made, learned, verdict(made, learned), pairs - made.pairs)

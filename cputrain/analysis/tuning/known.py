@@ -24,6 +24,8 @@ class Known:
         changes: fields that differ from the reference's, by name.
         value, low, high: time over the reference's, with its interval: of 99 % for a cell's effect,
             of 90 % for a race.
+        is_told: whether the rules of effects call it faster or slower, or a race has more than
+            one block of it: an interval may be of one pair, or of a worker that was not steady.
     """
 
     engine: str
@@ -31,6 +33,7 @@ class Known:
     value: float
     low: float
     high: float
+    is_told: bool
 
     def says(self, experiment: Experiment, reference: Experiment) -> bool:
         """Whether it is the change from one settled experiment to another."""
@@ -66,7 +69,8 @@ def known(analysis: Analysis) -> list[Known]:
             continue
         engine = str(base.get("runtime", {}).get("engine"))
         differing = _differing(setting.cell.experiment, base)
-        made.append(Known(engine, differing, value, low, high))
+        is_told = row["verdict"] in ("faster", "slower")
+        made.append(Known(engine, differing, value, low, high, is_told))
     return made
 
 

@@ -13,7 +13,8 @@ from cputrain.run import placement, stacks
 from cputrain.sweep.tuning.knobs import Changes, TuningKnob
 
 FAR = 1.25
-"""A change that the records say is slower than this, with its whole interval, is not tried."""
+"""A change is not tried that the records call slower, and by more than this with its whole
+interval."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,14 @@ def of(
     """
     can: list[TuningCandidate] = []
     cannot: list[Raced] = []
+    usual = best.flat()
     for label, changes in knob.values(best).items():
-        usual = best.flat()
-        if any(name in kept and value != usual[name] for name, value in changes.items()):
+        # None is the engine's plain way, which may be what is kept.
+        if any(name in kept and v not in (None, usual[name]) for name, v in changes.items()):
             continue
         try:
             experiment = specs.settle(best.but(**changes))
-            reason = placement.why_not(experiment, stacks.MAIN)
+            reason = _why_kept(experiment, best, kept) or placement.why_not(experiment, stacks.MAIN)
         except ExperimentError as error:
             reason = str(error)
         if reason is not None:
@@ -61,7 +63,7 @@ def of(
         if experiment == best or any(experiment == other.experiment for other in can):
             continue
         past = next((each for each in known if each.says(experiment, best)), None)
-        if past is not None and past.low > FAR:
+        if past is not None and past.is_told and past.low > FAR:
             reason = (
                 f"{past.value:.2f}x [{past.low:.2f}, {past.high:.2f}] in this machine's records"
             )
@@ -69,6 +71,15 @@ def of(
             continue
         can.append(TuningCandidate(label, changes, experiment, past))
     return can, cannot
+
+
+def _why_kept(experiment: Experiment, best: Experiment, kept: Sequence[str]) -> str | None:
+    """Why it may not be tried: its engine's plain way changes a field that is kept."""
+    now, usual = experiment.flat(), best.flat()
+    changed = [
+        f"{name} {now[name]}, not {usual[name]}" for name in kept if now[name] != usual[name]
+    ]
+    return f"would have {' and '.join(changed)}, which is kept" if changed else None
 
 
 def refused(label: str, changes: Changes, reason: str, is_known: bool = False) -> Raced:

@@ -34,8 +34,10 @@ def told(races: Sequence[Race], default: Experiment) -> list[Known]:
             if "engine" in changes:
                 continue
             of = halving.standing(raced.log_ratios, noise)
-            ends = (math.exp(log) for log in (of.value, of.low, of.high))
-            effects.append(Known(default.runtime.engine, changes, *ends))
+            value, low, high = (math.exp(log) for log in (of.value, of.low, of.high))
+            is_told = len(raced.log_ratios) > 1
+            engine = default.runtime.engine
+            effects.append(Known(engine, changes, value, low, high, is_told))
         if race.adopted is not None:
             break
     return effects

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
@@ -30,6 +30,7 @@ class Sides:
         tuned, default: what is compared.
         twin: runs in two workers in the first pass, which tells the noise: the tuned one where
             both have one engine, else the default one.
+        engines: the twin's, then the other one where there are two.
     """
 
     tuned: Experiment
@@ -39,6 +40,11 @@ class Sides:
     def twin(self) -> Experiment:
         """See above."""
         return self.tuned if _engine(self.tuned) == _engine(self.default) else self.default
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """See above."""
+        return tuple(dict.fromkeys(map(_engine, (self.twin, self.tuned, self.default))))
 
 
 def _engine(experiment: Experiment) -> str:
@@ -68,7 +74,7 @@ class Test:
     Args:
         workers: where they come from.
         tested: what is compared.
-        earlier: A/A passes of the twin's engine in the machine's records.
+        earlier: by engine, A/A passes in the machine's records.
         seed: says who runs first.
         now: seconds of a clock that only grows.
         taken: told of each pass.
@@ -78,13 +84,14 @@ class Test:
         self,
         workers: Workers,
         tested: Sides,
-        earlier: Sequence[Pass],
+        earlier: Mapping[str, Sequence[Pass]],
         seed: int,
         now: Callable[[], float],
         taken: Callable[[FreshPass], None],
     ) -> None:
         self._workers, self._tested, self._seed = workers, tested, seed
-        self._earlier, self._now, self._taken = earlier, now, taken
+        self._earlier = [earlier.get(engine, ()) for engine in tested.engines]
+        self._now, self._taken = now, taken
         self.passes: list[FreshPass] = []
         self._shortest_s = 0.0  # of a later pass, with as few pairs as will do
 
@@ -93,7 +100,7 @@ class Test:
         while len(self.passes) < MOST_PASSES:
             if self.passes and self._now() + self._shortest_s > until:
                 break
-            self.passes.append(self._pass(until))
+            self.passes.append(self.take(until))
             self._taken(self.passes[-1])
             if self.passes[-1].status not in ("ok", "unproven"):
                 break
@@ -103,21 +110,32 @@ class Test:
 
     def gain(self) -> Gain | None:
         """What the passes so far say."""
-        return gain(self.passes, self._earlier)
+        return gain(self.passes, *self._earlier)
 
-    def _pass(self, until: float) -> FreshPass:
+    @property
+    def _wants_twin(self) -> bool:
+        """Whether nothing tells yet what two workers differ by, or nothing of this test does."""
+        twins = [pair for taken in self.passes for pair in taken.twins]
+        is_told = bool(self._earlier[0]) or not all(pair.disturbed for pair in twins)
+        return not self.passes or not is_told
+
+    def take(self, until: float) -> FreshPass:
+        """One pass, which is added by the caller."""
         tested, began = self._tested, self._now()
         running: list[Running] = []
         pairs: list[Blocks] = []
         twins: list[Blocks] = []
         status: Status = "ok"
         reason: str | None = None
-        wanted = [tested.tuned, tested.default, *([] if self.passes else [tested.twin])]
+        wanted = [tested.tuned, tested.default, *([tested.twin] if self._wants_twin else [])]
         try:
             for experiment in wanted:
                 within = max(60.0, until - self._now())
                 running.append(self._workers.start(experiment, within))
             start_s = (self._now() - began) * 2 / len(running)
+            for worker in running:
+                if not worker.is_steady:
+                    self._workers.block(worker)  # its warm-up goes on: this one does not count
             pairs, twins = self._pairs(running, start_s, until)
             for worker in (running[0], running[1]):
                 self._workers.prove(worker)
@@ -125,7 +143,7 @@ class Test:
         except CellFailed as failure:
             status, reason = failure.status, failure.reason
         for worker in running:
-            self._end(worker)
+            self._workers.end(worker)
         return FreshPass(
             pairs=pairs,
             twins=twins,
@@ -134,12 +152,6 @@ class Test:
             reason=reason,
             wall_s=self._now() - began,
         )
-
-    def _end(self, worker: Running) -> None:
-        try:
-            self._workers.end(worker)
-        except CellFailed:
-            return  # it is gone already
 
     def _pairs(
         self, running: Sequence[Running], start_s: float, until: float

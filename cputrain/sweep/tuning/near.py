@@ -22,7 +22,8 @@ def changes(races: Sequence[Race], incumbent: Incumbent) -> dict[str, Raced]:
     near: dict[str, Raced] = {}
     for race in races:
         for raced in race.candidates if race.knob not in taken else []:
-            if raced.log_ratios and _value(raced) < min(0.0, _value(near.get(race.knob))):
+            has_value = raced.log_ratios and raced.outcome != "failed"
+            if has_value and _value(raced) < min(0.0, _value(near.get(race.knob))):
                 near[race.knob] = raced
     return dict(sorted(near.items(), key=lambda item: _value(item[1])))
 

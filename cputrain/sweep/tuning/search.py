@@ -19,7 +19,7 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
-PAIR = "the pair of the two best left"
+TOGETHER = "those that looked faster, together"
 AsRun = Callable[[Experiment], Experiment]
 
 
@@ -73,7 +73,7 @@ class Search:
             left_s = until - self._now()
             share = max(SHARE, 1 / (len(ordered) - number))
             self._knob(knob, self._now() + share * left_s, until)
-        self._pair(until)
+        self._together(until)
         self._close()
 
     def _in_order(self, knobs: Sequence[TuningKnob]) -> list[TuningKnob]:
@@ -93,11 +93,12 @@ class Search:
         can, cannot = candidates.of(knob, self.incumbent.best, self._kept, self._known)
         can = [c for c in can if c.experiment.identity not in self._tried]
         as_run = reduced.composed if knob.is_whole else reduced.reduced
-        is_late = self._now() + self._soonest_s(can, as_run) > until
-        if can and is_late:
+        soonest = self._now() + self._soonest_s(can, as_run)
+        if can and soonest > until:
             self.not_tried.append(knob.name)
-        if can and not is_late:
-            self._race(knob.name, can, ends, as_run, cannot)
+        if can and soonest <= until:
+            # A share that is too short for one start would go by with nothing tried.
+            self._race(knob.name, can, ends if soonest <= ends else until, as_run, cannot)
         elif cannot:
             run = reduced.reduced(self.incumbent.best).to_json()
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
@@ -165,19 +166,28 @@ class Search:
         self.races.append(race)
         self._raced(race)
 
-    def _pair(self, until: float) -> None:
-        """The two best changes of different knobs that alone were not surely faster, together."""
-        two = list(near.changes(self.races, self.incumbent).values())[:2]
-        if len(two) < 2:
+    def _together(self, until: float) -> None:
+        """Changes of different knobs that alone were not surely faster: the two best, and all.
+
+        Several of a hundredth each are more than any of their races could tell.
+        """
+        near_ = list(near.changes(self.races, self.incumbent).values())
+        can: list[TuningCandidate] = []
+        for changes in (near_[:2], near_) if len(near_) > 2 else (near_,):
+            if len(changes) > 1 and (candidate := self._joined(changes)) is not None:
+                can.append(candidate)
+        if not can:
             return
-        changes = {**two[0].changes, **two[1].changes}
-        try:
-            experiment = specs.settle(self.incumbent.best.but(**changes))
-        except ExperimentError:
-            return
-        label = " and ".join(raced.label for raced in two)
-        can = [TuningCandidate(label, changes, experiment)]
         if self._now() + self._soonest_s(can, reduced.reduced) > until:
-            self.not_tried.append(PAIR)
+            self.not_tried.append(TOGETHER)
         else:
-            self._race(PAIR, can, until, reduced.reduced)
+            self._race(TOGETHER, can, until, reduced.reduced)
+
+    def _joined(self, changes: Sequence[Raced]) -> TuningCandidate | None:
+        """Changes as one; None where they cannot be together."""
+        fields = {name: value for raced in changes for name, value in raced.changes.items()}
+        try:
+            experiment = specs.settle(self.incumbent.best.but(**fields))
+        except ExperimentError:
+            return None
+        return TuningCandidate(" and ".join(raced.label for raced in changes), fields, experiment)

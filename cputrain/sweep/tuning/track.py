@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from cputrain import atomic, paths
 from cputrain.analysis import effects
@@ -113,9 +114,14 @@ class Track:
         labels = [each.label for each in winner.adopted]
         self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
         tested = fresh.sides(winner.best, self.default)
-        earlier = known.identical_passes(cells, tested.twin.runtime.engine)
+        earlier = {name: known.identical_passes(cells, name) for name in tested.engines}
         seed, keep_pass = self.tuning.seed, self.account.tested
         self.gain = fresh.Test(workers, tested, earlier, seed, self._now, keep_pass).run(until)
+
+    @property
+    def settings(self) -> Path:
+        """The file of what is recommended, where something is."""
+        return self.account.folder / SETTINGS
 
     @property
     def recommended(self) -> Experiment | None:
@@ -149,10 +155,9 @@ class Track:
             self._progress.say(line)
         if best is not None:
             assert self.gain is not None
-            path = self.account.folder / SETTINGS
-            atomic.write_text(path, tuned.settings(best, record, self.gain))
-            self._progress.say(f"settings: {shown(path)}")
-            launch = f"python3 bench.py train --steps 10000 --model {shown(path)}"
+            atomic.write_text(self.settings, tuned.settings(best, record, self.gain))
+            self._progress.say(f"settings: {shown(self.settings)}")
+            launch = f"python3 bench.py train --steps 10000 --model {shown(self.settings)}"
             self._progress.say(f"launch: {launch}")
             for line in [] if is_followed else script_lines(best, self.default, self.tuning.again):
                 self._progress.say(line)
@@ -160,6 +165,7 @@ class Track:
 
 
 def least_s(default: Experiment) -> float:
-    """Seconds, guessed, of the default, one candidate beside it, and a pass of the test."""
-    start = reduced.start_s(reduced.reduced(default))
-    return 2 * start + fresh.pass_s(fresh.sides(default, default))
+    """Seconds, guessed, from which the races' share has time for the default and one candidate."""
+    starts = 2 * reduced.start_s(reduced.reduced(default))
+    in_all = starts + fresh.pass_s(fresh.sides(default, default))
+    return max(in_all, starts / (1 - MOST_TEST - WITHOUT))

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cputrain.engines import specs
-from cputrain.errors import UsageError
+from cputrain.errors import RunError, UsageError
 from cputrain.report import described
 from cputrain.run import compiled, placement, stacks, suite
 from cputrain.run.conductor.client import Lease, Listening
+from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan
 from cputrain.sweep.progress import Progress
@@ -69,7 +70,19 @@ class Tune:
             self.progress.say(line)
 
     def measure(self, asv: asvenv.Asv) -> None:
-        """Races, then the test. Raises RunError where the default gives no number."""
+        """Races, then the test.
+
+        Raises:
+            RunError: the default gave no number, or the conductor has ended.
+        """
+        try:
+            self._lease(asv)
+        except CellFailed as failure:
+            raise RunError(failure.reason) from failure
+        finally:
+            compiled.remove(self.session)
+
+    def _lease(self, asv: asvenv.Asv) -> None:
         conductor = Listening(asv.python(), self.session.to_env())
         try:
             lease = Lease(conductor.path)
@@ -79,35 +92,43 @@ class Tune:
                 lease.close()
         finally:
             conductor.close()
-            compiled.remove(self.session)
 
     def tune(self, workers: Workers) -> None:
-        """One tuning, or two. Raises RunError where the default gives no number."""
-        self.tracks.append(Track(self.tuning, self.session, self.progress, self.now))
-        self.tracks[0].run(workers)
-        if (again := self.tracks[0].for_a_script()) is None:
+        """One tuning, or two; each says what came of it before anything else runs.
+
+        Raises:
+            RunError: the default gave no number.
+        """
+        first = Track(self.tuning, self.session, self.progress, self.now)
+        self.tracks.append(first)
+        first.run(workers)
+        again = first.for_a_script()
+        first.say(is_followed=again is not None)
+        if again is None:
             return
         session = replace(self.session, id=f"{self.session.id}-{specs.FIRST}")
-        engine = self.tracks[0].account.record.tuned
+        engine = first.account.record.tuned
         assert engine is not None
         self.progress.say(
             f"{engine['runtime']['engine']} is no part of a PyTorch script of your own: "
             f"the same with {specs.FIRST} alone"
         )
-        told = earlier.told(self.tracks[0].account.record.races, self.default)
-        self.tracks.append(Track(again, session, self.progress, self.now, told))
-        self.tracks[1].run(workers)
+        told = earlier.told(first.account.record.races, self.default)
+        second = Track(again, session, self.progress, self.now, told)
+        self.tracks.append(second)
+        second.run(workers)
+        self.progress.say(f"with {specs.FIRST} alone, for a PyTorch script of your own")
+        second.say(is_followed=False)
 
     def end(self) -> None:
-        """Print what came of it; write the settings that are confirmed."""
-        for number, track in enumerate(self.tracks, start=1):
-            if number > 1:
-                self.progress.say(f"with {specs.FIRST} alone, for a PyTorch script of your own")
-            track.say(is_followed=number < len(self.tracks))
+        """Nothing: each tuning has said what came of it."""
 
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped."""
         if not self.tracks or not self.tracks[0].account.record.races:
             return "nothing was tuned"
+        for track in self.tracks:
+            if track.recommended is not None:
+                return f"what was confirmed is in {shown(track.settings)}"
         where = shown(self.tracks[0].account.path)
         return f"the races so far are in {where}; nothing is recommended: nothing was confirmed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,6 +32,7 @@ class Running:
         experiment: what it runs.
         ready_s: seconds until it was warm.
         warm_step_s: of its fastest step until then.
+        is_steady: whether its steps took the same in the end.
         versions: of what trains in it.
     """
 
@@ -38,6 +40,7 @@ class Running:
     experiment: Experiment
     ready_s: float
     warm_step_s: float
+    is_steady: bool
     versions: dict[str, str]
 
     def expected_s(self, experiment: Experiment) -> float:
@@ -59,7 +62,7 @@ class Workers(Protocol):
         """Have it prove that it trained, and end."""
 
     def end(self, worker: Running) -> None:
-        """End it."""
+        """End it; one that is gone already has ended."""
 
 
 class Leased:
@@ -101,6 +104,7 @@ class Leased:
             experiment,
             time.monotonic() - started_at,
             started.ready.warm_step_s,
+            started.ready.steady is not False,
             started.ready.versions,
         )
 
@@ -114,7 +118,8 @@ class Leased:
 
     def end(self, worker: Running) -> None:
         """See `Workers`."""
-        self._lease.ask(End(worker=worker.name), Ended)
+        with contextlib.suppress(CellFailed):
+            self._lease.ask(End(worker=worker.name), Ended)
 
 
 def reference(workers: Workers, experiment: Experiment, within_s: float, what: str) -> Running:

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning.gain import gain
 from cputrain.record.tuning import Blocks, FreshPass
 
@@ -41,3 +42,13 @@ def test_without_readings_all_pairs_count():
     known = gain([fresh(0.7, twins=True), fresh(0.9), fresh(0.7)], ())
     assert (known.effect.pairs, known.dropped) == (24, 0)
     assert known.noise.worker > 0.02
+
+
+def test_the_noise_of_the_noisier_engine_counts():
+    passes = [fresh(0.9, twins=True)]
+    calm = [Pass((0.001, 0.0, -0.001))] * 5
+    wild = [Pass((sign * 0.2, sign * 0.2, sign * 0.2)) for sign in (-1, 1, -1, 1, 1)]
+    alone, beside_calm, beside_wild = (gain(passes, calm, other) for other in ((), calm, wild))
+    assert alone.is_confirmed and beside_calm.effect == alone.effect
+    assert beside_wild.noise.worker > 5 * alone.noise.worker
+    assert not beside_wild.is_confirmed

@@ -50,10 +50,13 @@ def test_identical_passes_are_those_of_one_engine(cells):
 
 def test_what_is_known_to_be_far_slower_is_not_tried():
     (knob,) = (k for k in knobs.table() if k.name == "attention")
-    slow = Known("torch", {"attention_backend": "manual"}, 1.6, 1.5, 1.7)
+    slow = Known("torch", {"attention_backend": "manual"}, 1.6, 1.5, 1.7, True)
     can, (cannot,) = candidates.of(knob, settled(), (), [slow])
     assert not can and cannot.outcome == "known"
     assert cannot.reason == "1.60x [1.50, 1.70] in this machine's records"
-    unsure = Known("torch", {"attention_backend": "manual"}, 1.6, 1.2, 1.9)
+    unsure = Known("torch", {"attention_backend": "manual"}, 1.6, 1.2, 1.9, True)
     (can,), cannot = candidates.of(knob, settled(), (), [unsure])
     assert can.known == unsure and not cannot
+    untold = Known("torch", {"attention_backend": "manual"}, 1.6, 1.5, 1.7, False)
+    (can,), cannot = candidates.of(knob, settled(), (), [untold])
+    assert can.known == untold and not cannot

@@ -1,9 +1,11 @@
 """The test of a winner on simulated step times: how its time is divided into passes."""
 
 import pytest
+from msgspec import structs
 from settled import settled
 from simulated_workers import Simulated
 
+from cputrain.analysis.paired.model import Pass
 from cputrain.sweep.tuning import fresh
 
 pytestmark = pytest.mark.tools
@@ -17,8 +19,51 @@ STEP_S = 5.0
 def test_what_a_first_pass_leaves_of_the_time_goes_to_another(seconds):
     """Three workers are warm after 66 s, 3 pairs and twins take 60 s; of two it is 44 and 30."""
     workers = Simulated(lambda e: STEP_S * (0.98 if e == TUNED else 1.0), noise=0.05)
-    test = fresh.Test(workers, fresh.Sides(TUNED, DEFAULT), [], 0, workers.now, lambda taken: None)
+    test = fresh.Test(workers, fresh.Sides(TUNED, DEFAULT), {}, 0, workers.now, lambda taken: None)
     test.run(float(seconds))
     assert workers.seconds <= 1.05 * seconds
     assert len(test.passes) >= (1 if seconds < 300 else 2)
     assert all(len(taken.pairs) >= fresh.FEWEST_PAIRS for taken in test.passes)
+
+
+def ran(workers, passes, earlier=None):
+    """A test of some passes."""
+    fresh_ = fresh.Test(
+        workers, fresh.Sides(TUNED, DEFAULT), earlier or {}, 0, workers.now, lambda taken: None
+    )
+    while len(fresh_.passes) < passes:
+        fresh_.passes.append(fresh_.take(1e6))
+    return fresh_
+
+
+def test_a_worker_that_was_not_steady_runs_a_block_more_that_does_not_count():
+    blocks = {}
+    for is_steady in (True, False):
+        workers = Simulated(lambda e: STEP_S, is_steady=is_steady)
+        (taken,) = ran(workers, 1).passes
+        assert len(taken.pairs) == len(taken.twins) == fresh.PAIRS
+        blocks[is_steady] = len(workers.blocks)
+    assert blocks[False] == blocks[True] + 3
+
+
+def test_twins_run_until_they_tell_the_noise():
+    """Others have the CPUs during all blocks of the first pass's twins."""
+    workers = Simulated(lambda e: 0.9 if e == TUNED else 1.0)
+    test = ran(workers, 1)
+    (first,) = test.passes
+    spoilt = [structs.replace(pair, disturbed=True) for pair in first.twins]
+    test.passes = [structs.replace(first, twins=spoilt)]
+    assert test.gain().effect.low is None
+    second = test.take(1e6)
+    assert second.twins
+    test.passes.append(second)
+    assert test.gain().is_confirmed
+    third = test.take(1e6)
+    assert third.pairs and not third.twins
+
+
+def test_records_of_the_engine_tell_it_too():
+    workers = Simulated(lambda e: 0.9 if e == TUNED else 1.0)
+    earlier = {"torch": [Pass((0.01, 0.0, -0.01))]}
+    first, second = ran(workers, 2, earlier).passes
+    assert first.twins and not second.twins

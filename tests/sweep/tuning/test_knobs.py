@@ -80,3 +80,15 @@ def test_precision_is_tried_only_where_it_is_allowed():
     assert "precision" not in {knob.name for knob in knobs.table()}
     (_, can, _) = next(t for t in all_of(settled(), ("bf16",)) if t[0].name == "precision")
     assert [c.label for c in can] == ["precision=bf16"]
+
+
+def test_what_is_kept_is_judged_by_what_an_engine_makes_of_it():
+    engines = knobs.table()[0]
+    assert engines.name == "engine"
+    can, cannot = candidates.of(engines, settled(), ("compile",), ())
+    assert {c.label for c in can} >= {"engine=native", "engine=native openblas"}
+    assert all(c.experiment.runtime.compile == "eager" for c in can)
+    refused = {raced.label: raced.reason for raced in cannot}
+    assert refused["engine=jax"] == "would have compile xla, not eager, which is kept"
+    can, cannot = candidates.of(engines, settled(), ("matmul_backend",), ())
+    assert "engine=native openblas" not in {raced.label for raced in (*can, *cannot)}

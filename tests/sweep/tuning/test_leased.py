@@ -26,6 +26,7 @@ def test_workers_take_turns_prove_and_leave_nothing(leased, own_root):
     first, second = leased.block(worker), leased.block(other)
     assert first.step_s and second.step_s
     leased.prove(worker)
+    leased.end(worker)  # it is gone, which is what was wanted
     leased.end(other)
     with pytest.raises(CellFailed, match="not there any more"):
         leased.block(worker)

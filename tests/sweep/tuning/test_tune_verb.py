@@ -33,7 +33,7 @@ def test_a_tuning_races_tests_and_says_what_it_recommends(trial):
     raced = [raced for race in record.races for raced in race.candidates if raced.log_ratios]
     assert raced
     assert {race.knob for race in record.races} <= {
-        *("attention", "optimizer kernel", "micro-batch", "the pair of the two best left"),
+        *("attention", "optimizer kernel", "micro-batch", "those that looked faster, together"),
     }
     proven = [each for each in record.passes if each.status == "ok"]
     assert bool(proven) == (record.tuned is not None)

@@ -13,6 +13,7 @@ from cputrain.record import files, tuning
 from cputrain.record.tuning import TuningRecord
 from cputrain.run.session import Session
 from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.account import shown
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 
@@ -86,7 +87,6 @@ def test_where_nothing_helps_nothing_is_recommended(tune, capsys):
     for seed in range(3):
         tuning_, _ = tune(Experiment(), lambda e: 1.0, minutes=4, seed=seed)
         assert tuning_.tracks[0].gain is None or not tuning_.tracks[0].gain.is_confirmed
-        tuning_.end()
     said = capsys.readouterr().out
     assert "nothing is recommended" in said and "settings:" not in said
     assert not list(tuning_.tracks[0].account.folder.parent.rglob(tuning.SETTINGS))
@@ -97,7 +97,6 @@ def test_where_another_engine_wins_torch_is_tuned_too_in_the_time_that_is_left(t
         return 0.5 if e.runtime.engine == "native" else faster(e)
 
     tuning_, workers = tune(Experiment(), native)
-    tuning_.end()
     first, second = tuning_.tracks
     assert first.recommended.runtime.engine == "native"
     assert second.recommended.runtime.engine == "torch"
@@ -108,9 +107,51 @@ def test_where_another_engine_wins_torch_is_tuned_too_in_the_time_that_is_left(t
     assert said.count("settings: ") == 2 and said.count("train.py") == 1
 
 
+def test_what_was_confirmed_is_written_though_the_second_tuning_gives_no_number(
+    tune, own_root, capsys
+):
+    def native(e):
+        if list(own_root.rglob(tuning.SETTINGS)):
+            return 1e6  # of torch alone: the first tuning has come to its end
+        return 0.5 if e.runtime.engine == "native" else 1.0
+
+    with pytest.raises(RunError, match="the default settings gave no number"):
+        tune(Experiment(), native)
+    (path,) = own_root.rglob(tuning.SETTINGS)
+    assert 'engine = "native"' in path.read_text()
+    said = capsys.readouterr().out
+    assert "confirmed: " in said and "settings: " in said
+
+
+def test_a_second_tuning_that_is_stopped_leaves_what_the_first_has_confirmed(tune):
+    tuning_, _ = tune(Experiment(), lambda e: 0.5 if e.runtime.engine == "native" else faster(e))
+    first, second = tuning_.tracks
+    second.gain = None
+    assert tuning_.stopped() == f"what was confirmed is in {shown(first.settings)}"
+    first.gain = None
+    assert tuning_.stopped().endswith("nothing is recommended: nothing was confirmed")
+
+
+def test_small_effects_that_no_race_tells_are_found_together(tune):
+    helps = {"huge_pages": "madvise", "wait_policy": "active", "optimizer_kernel": "default"}
+    helps |= {"allocator": "glibc_thresholds", "attention_backend": "manual"}
+
+    def small(e):
+        return 0.985 ** sum(e.flat()[name] == value for name, value in helps.items())
+
+    kept = ("engine", "compile", "pinning", "threads", "matmul_backend", "omp_runtime")
+    best = []
+    for seed in range(3):
+        tuning_, workers = tune(Experiment(), small, kept=kept, noise=0.02, seed=seed)
+        assert workers.seconds <= 1.05 * 600
+        gained = [track.gain for track in tuning_.tracks if track.recommended is not None]
+        best += [gain.effect.value for gain in gained]
+    assert len(best) == 3 and max(best) < 0.98
+
+
 def test_what_the_first_tuning_told_of_torch_is_tried_first_in_the_second(tune, monkeypatch):
     """Records of another model say that inductor gives nothing, so it would come last."""
-    nothing = Known("torch", {"compile": "inductor"}, 1.0, 0.95, 1.05)
+    nothing = Known("torch", {"compile": "inductor"}, 1.0, 0.95, 1.05, True)
     monkeypatch.setattr(known, "known", lambda analysis: [nothing])
 
     def native(e):
@@ -144,7 +185,6 @@ def test_without_time_for_that_it_says_what_to_run(tune, capsys):
         return 0.5 if e.runtime.engine == "native" else 1.0
 
     tuning_, _ = tune(PRESETS["llm-25m"].experiment, native, minutes=5)
-    tuning_.end()
     assert len(tuning_.tracks) == 1
     assert "--keep engine finds what torch can do" in capsys.readouterr().out
 
@@ -164,12 +204,18 @@ def test_a_default_that_gives_no_number_is_an_error_in_a_line(tune):
 
 def test_what_was_not_tried_is_said(tune, capsys):
     tuning_, _ = tune(PRESETS["wiki-24m"].experiment, faster, minutes=6)
-    tuning_.end()
     assert tuning_.tracks[0].account.record.not_tried
     assert "not tried for lack of time: " in capsys.readouterr().out
 
 
-OTHER_KNOBS = ("allocator", "matmul_backend", "optimizer_kernel", "attention_backend", "threads")
+OTHER_KNOBS = (
+    "engine",
+    "allocator",
+    "matmul_backend",
+    "optimizer_kernel",
+    "attention_backend",
+    "threads",
+)
 OTHER_KNOBS += (
     "huge_pages",
     "loader_workers",
