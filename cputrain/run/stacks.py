@@ -47,7 +47,7 @@ def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None
     if here == IPEX:
         names = [name for name in specs.NAMES if specs.of(name).stack == here]
         return f"IPEX's environment runs engine = {specs.joined(tuple(map(repr, names)))} only"
-    return "IPEX has an environment of its own: python3 bench.py run --ipex"
+    return "IPEX has an environment of its own, for suites: python3 bench.py run --ipex"
 
 
 def why_not(experiment: Experiment, root: Path = reading.ROOT) -> str | None:

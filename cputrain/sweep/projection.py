@@ -57,7 +57,7 @@ class Project:
     def choose(self) -> list[plan.Planned]:
         """The model, as the cell of no suite. Raises UsageError where it cannot run here."""
         experiment = specs.settle(self.projection.experiment)
-        why_not = placement.why_not(experiment, stacks.of(experiment))
+        why_not = placement.why_not(experiment, stacks.MAIN)
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
         cell = plan.PlannedCell((0,), experiment, why_not)
@@ -78,10 +78,9 @@ class Project:
             steps=self.projection.steps,
             done=self.projection.done,
         )
-        stack = stacks.of(self.projection.experiment)
         self.progress.say(f"training for {self.projection.seconds:g} s")
         ended = RequestProcess(
-            asv.python(), timed_worker.__name__, self.session.to_env(), stack
+            asv.python(), timed_worker.__name__, self.session.to_env(), stacks.MAIN
         ).serve(request)
         folder = paths.output_folder(self.session.machine, self.session.mode)
         path = timed_worker.path_of(folder, self.session.id)

@@ -32,6 +32,7 @@ def test_flags_that_cannot_be(words, line, capsys):
         (("--n-head", "7"), "n_head = 7: n_embd = 256 does not divide by it"),
         (("--model", "nowhere.toml"), "nowhere.toml: cannot be read"),
         (("--cores", "4096"), "this machine cannot run it: "),
+        (("--engine", "ipex"), "cannot run it: IPEX has an environment of its own, for suites"),
     ],
 )
 def test_a_run_that_cannot_be(words, line, capsys):

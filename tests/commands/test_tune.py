@@ -22,6 +22,7 @@ def test_a_budget_that_is_none(budget, capsys):
         (("--n-head", "7"), "n_head = 7: n_embd = 256 does not divide by it"),
         (("--model", "nowhere.toml"), "nowhere.toml: cannot be read"),
         (("--cores", "4096"), "this machine cannot run it: "),
+        (("--engine", "ipex"), "cannot run it: IPEX has an environment of its own, for suites"),
         (("--n-layer", "4000", "--n-embd", "4096"), "GiB of memory"),
         (
             ("--budget", "0.01"),

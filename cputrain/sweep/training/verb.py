@@ -50,7 +50,7 @@ class TrainingRun:
     def choose(self) -> list[plan.Planned]:
         """The model, as the cell of no suite. Raises UsageError where it cannot run here."""
         experiment = self.run.experiment
-        why_not = placement.why_not(experiment, stacks.of(experiment))
+        why_not = placement.why_not(experiment, stacks.MAIN)
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
         if self.run.has_own_tokens:  # nothing is to be made of the corpus but its bytes
@@ -109,7 +109,7 @@ class TrainingRun:
             asv.python(),
             trained_worker.__name__,
             self.session.to_env(),
-            stacks.of(self.run.experiment),
+            stacks.MAIN,
             tells=True,
         )
         if self._signal is not None:  # it came before there was anybody to tell

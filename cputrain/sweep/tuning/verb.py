@@ -46,7 +46,7 @@ class Tune:
         Raises:
             UsageError: it cannot run here, or the budget is too short for it.
         """
-        why_not = placement.why_not(self.default, stacks.of(self.default))
+        why_not = placement.why_not(self.default, stacks.MAIN)
         if why_not is not None:
             raise UsageError(f"this machine cannot run it: {why_not}")
         needed_s = least_s(self.default)

@@ -1,5 +1,10 @@
 """Whole tunings by the production code on simulated step times: budget, confirmation, record."""
 
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 from simulated_workers import Simulated
 
@@ -195,6 +200,18 @@ def test_what_is_kept_is_not_changed(tune):
         raced.label for race in tuning_.tracks[0].account.record.races for raced in race.candidates
     }
     assert not [label for label in labels if label.startswith(("allocator", "engine=native"))]
+
+
+def test_a_conductor_that_cannot_start_is_an_error_in_a_line(own_root, monkeypatch):
+    """A socket's path has about a hundred characters at most, and $TMPDIR is longer."""
+    folder = own_root / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    tuning_ = Tune(PlannedTuning(Experiment(), 60.0, (), (), 0, ""))
+    tuning_.begin(Session.from_env())
+    asv = SimpleNamespace(python=lambda: Path(sys.executable))
+    with pytest.raises(RunError, match="conductor"):
+        tuning_.measure(asv)
 
 
 def test_a_default_that_gives_no_number_is_an_error_in_a_line(tune):
