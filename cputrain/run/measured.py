@@ -43,6 +43,11 @@ def done(session: Session) -> list[Done]:
     return cells
 
 
+def any_done(session_id: str) -> bool:
+    """Whether a session has measured a cell, in any pass."""
+    return any(paths.STATE.glob(f"measured-{session_id}-*.jsonl"))
+
+
 def earlier(session: Session, cell: Done, others: bool) -> Path | None:
     """The folder of a cell that has run the same in this pass; None where none has.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cputrain import paths
 from cputrain.atomic import write_json
-from cputrain.run import recording
+from cputrain.run import measured, recording
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import plan
 
@@ -31,6 +31,7 @@ def wanted(
     """What makes two sweeps the same one, so that the second goes on with the first."""
     commit, dirty = recording.commit()
     return {
+        "machine": session.machine,
         "commit": commit,
         "dirty": dirty,
         "bench": regexes,
@@ -73,11 +74,15 @@ class SweepCheckpoint:
     def left_behind(cls, path: Path, wanted: dict[str, Any]) -> str | None:
         """One line: a stopped sweep wanted something else; None where there is none of these."""
         kept = cls._unfinished(path)
-        if kept is None or kept.wanted == wanted or (kept.number == 1 and not kept.done):
+        if kept is None or kept.wanted == wanted:
             return None
-        before, now = (str(its.get("commit"))[:8] for its in (kept.wanted, wanted))
-        other = f"was of commit {before}, this one is of {now}"
-        return other if before != now else "was of other files, cells or settings"
+        if kept.number == 1 and not kept.done and not measured.any_done(kept.session):
+            return None
+        for what, letters in (("machine", None), ("commit", 8)):
+            before, now = (str(its.get(what))[:letters] for its in (kept.wanted, wanted))
+            if before != now:
+                return f"was of {what} {before}, this one is of {now}"
+        return "was of other files, cells or settings"
 
     @classmethod
     def _unfinished(cls, path: Path) -> SweepCheckpoint | None:

@@ -3,7 +3,7 @@ import pytest
 from cputrain.sweep import checkpoint
 from cputrain.sweep.checkpoint import SweepCheckpoint
 
-WANTED = {"commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
+WANTED = {"machine": "one", "commit": "abc", "cells": {"SeqLen": ["1", "2"]}}
 
 
 @pytest.fixture
@@ -46,6 +46,9 @@ def test_why_a_stopped_sweep_is_not_gone_on_with(stopped):
     assert SweepCheckpoint.left_behind(stopped, WANTED) is None
     line = SweepCheckpoint.left_behind(stopped, later)
     assert line == "was of commit abc, this one is of def"
+    elsewhere = {**later, "machine": "another"}
+    line = SweepCheckpoint.left_behind(stopped, elsewhere)
+    assert line == "was of machine one, this one is of another"
     other = SweepCheckpoint.left_behind(stopped, {**WANTED, "cells": {}})
     assert other == "was of other files, cells or settings"
     SweepCheckpoint.open(stopped, WANTED, fresh=False).save(finished=True)

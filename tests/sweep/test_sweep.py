@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cputrain.machine import lock
+from cputrain.machine import identity, lock
 from cputrain.record.worker import step_s
 from cputrain.results import records
 
@@ -66,6 +66,25 @@ def test_a_killed_sweep_leaves_nothing_running_and_goes_on(trial):
     status, out = trial.run("--bench", "First", "--fresh")
     assert status == 0 and "going on" not in out
     assert len(trial.record("First/1")["workers"]) == 2
+
+
+def test_a_killed_sweep_of_another_machine_is_measured_anew(trial):
+    """A clone that another machine mounts, or a machine that has another name since."""
+    killed_in_its_second_suite(trial)
+    registry = trial.folder / ".asv-machine.json"
+    known = json.loads(registry.read_text())
+    (before,) = (path.name for path in (trial.folder / "output").iterdir())
+    name = identity.plain_name()
+    known[name] = {**known.pop(before), "machine": name}
+    registry.write_text(json.dumps(known))
+
+    status, out = trial.run("--bench", "First|Second")
+    assert status == 0, out
+    assert "going on" not in out
+    assert f"was of machine {before}, this one is of {name}: all is measured anew" in out
+    for cell in ("First/1", "First/2", "Second/1", "Second/2"):
+        record = json.loads((trial.folder / "output" / name / cell / "run.json").read_text())
+        assert [worker["machine"] for worker in record["workers"]] == [name]
 
 
 def test_another_choice_of_suites_leaves_a_stopped_sweep_to_be_gone_on_with(trial):
