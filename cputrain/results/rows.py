@@ -168,7 +168,7 @@ def _outcome(record: CellRecord) -> tuple[str, str | None, list[WorkerRecord]]:
                 "; ".join(filter(None, (newer, _lost(failed, len(session))))) or None,
                 proven,
             )
-        if any(worker.status == "unproven" for worker in session):
+        if session[-1].status == "unproven":  # else a later record says what became of it
             continue
         return failed[-1].status, failed[-1].reason or NO_REASON, session
     return "unproven", UNPROVEN, sessions[0] if sessions else []

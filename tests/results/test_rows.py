@@ -65,6 +65,19 @@ def test_a_number_without_its_proof_is_never_ok(lengths):
     assert cell.reason.startswith("1 of 2 passes gave no number: not run to its end")
 
 
+def test_what_was_cut_off_and_has_failed_for_it_is_a_failure(lengths):
+    """The cell's process died after its first sample, and the sweep has recorded that."""
+    old = worker(USUAL, [[1.0]], session="old")
+    cut_off = worker(USUAL, [[3.0]], session="new", status="unproven")
+    died = failure(USUAL, "failed", "its process ended", session="new")
+    lengths.record("SeqLen", 128, [old, cut_off, died])
+    lengths.record("SeqLen", 256, [old, died, cut_off])
+    cells, _ = read(lengths)
+    cell = cells["SeqLen", "128"]
+    assert (cell.status, cell.reason, cell.step_s) == ("failed", "its process ended", None)
+    assert (cells["SeqLen", "256"].status, cells["SeqLen", "256"].step_s) == ("ok", 1.0)
+
+
 def test_a_failure_has_the_reason_of_its_newest_session(lengths):
     old = worker(USUAL, [[1.0]], session="old")
     new = failure(USUAL, "timed out", "no answer in 300 s", session="new")

@@ -225,6 +225,29 @@ def test_a_benchmark_process_that_is_killed_is_a_failed_cell(trial):
     assert "1  failed: its process ended before its training was proven" in out
 
 
+MANY = """
+    @classmethod
+    def base(cls):
+        return super().base().but(samples=40)
+"""
+
+
+def test_one_that_is_killed_after_its_first_sample_is_one_too(trial):
+    path = trial.suites / "trial.py"
+    path.write_text(path.read_text() + LONG.replace("steps=100_000, ", "") + MANY)
+    process = trial.start("run", "--offline", "--passes", "1", "--bench", "Long")
+    trial.wait_for("output/*/Long/1/run.json", process)
+    (cell,) = cells_of_asv(trial)
+    os.kill(cell, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, out
+    row = rows(trial)["Long", "1"]
+    assert row["status"] == "failed", row
+    assert row["reason"].startswith("its process ended before its training was proven")
+    statuses = [worker["status"] for worker in trial.record("Long/1")["workers"]]
+    assert statuses == ["unproven", "failed"]
+
+
 def cells_of_asv(trial):
     """asv's own processes of cells, which its server has forked."""
     asv = [pid for pid in trial.processes() if has_words(pid, b"benchmark.py\0run_server\0")]
