@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from cputrain import paths
+from cputrain.run import recording
 from cputrain.run.session import Session
 
 Done = tuple[str, str, str]
@@ -41,6 +42,20 @@ def done(session: Session) -> list[Done]:
         with contextlib.suppress(msgspec.MsgspecError):
             cells.append(msgspec.json.decode(line, type=Done))
     return cells
+
+
+def kept(session: Session) -> list[tuple[str, str]]:
+    """Suite and name of the cells that this pass has measured, where that is their newest record.
+
+    Where it is not, another sweep has measured the cell since, and this one measures it again.
+    """
+    folders = [Path(folder) for *_, folder in done(session)]
+    newest = {folder: recording.newest(folder) for folder in folders}
+    return [
+        (folder.parent.name, folder.name)
+        for folder, worker in newest.items()
+        if worker is not None and worker.session == session.id
+    ]
 
 
 def any_done(session_id: str) -> bool:

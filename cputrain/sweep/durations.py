@@ -20,7 +20,7 @@ from cputrain.worker import blocks, timing
 SUITE_S = 1.5
 """Of a suite beside its cells: references, a share of an asv call's start."""
 TAKE_OVER_S = 0.3
-"""Of a cell whose measurement is another's, or that cannot run here: asv's process alone."""
+"""Of a cell whose measurement is there already, or that cannot run here: asv's process alone."""
 ASSUMED_FLOPS = 60e9
 """Rate of one core."""
 ASSUMED_WIDE_FLOPS = 100e9
@@ -48,9 +48,11 @@ class Durations:
 
     Args:
         places: of this machine's run records; where a cell has several, the last one counts.
+        kept: suite and name of the cells that the first pass has measured before it was stopped.
     """
 
-    def __init__(self, places: Iterable[RecordPlace]) -> None:
+    def __init__(self, places: Iterable[RecordPlace], kept: Iterable[tuple[str, str]] = ()) -> None:
+        self._kept = frozenset(kept)
         self._known: dict[str, WorkerRecord] = {}
         for place in places:
             record = records.read_place(place)
@@ -75,7 +77,8 @@ class Durations:
             finds_code: see `guess_s`.
             pairs: of blocks; where left out, as many as a first pass takes.
         """
-        if cell.why_not is not None:
+        of_first_pass = pairs is None
+        if cell.why_not is not None or (of_first_pass and (planned.name, cell.name) in self._kept):
             return TAKE_OVER_S
         known = self._known.get(f"{planned.name}/{cell.name}")
         if known is not None:

@@ -67,11 +67,6 @@ class Sweep:
         """Give the session its name, that of a stopped sweep it goes on with; say what will run."""
         choice, suites, machine = self.choice, self.suites, session.machine
         self.asvs = environments.needed(session.mode, machine, suites)
-        self.estimate = Durations(
-            place
-            for mode in paths.MODES
-            for place in stored.find(paths.ROOT, machine, records.FILE, mode)
-        )
         path = checkpoint.file(session.mode, choice.regexes)
         wanted = checkpoint.wanted(session, choice.regexes, suites)
         self.checkpoint = SweepCheckpoint.open(path, wanted, choice.fresh)
@@ -81,6 +76,12 @@ class Sweep:
             events=paths.STATE / "events.jsonl",
             driven=True,
         )
+        places = (
+            place
+            for mode in paths.MODES
+            for place in stored.find(paths.ROOT, machine, records.FILE, mode)
+        )
+        self.estimate = Durations(places, measured.kept(self.session))
         for problem in self.broken:
             self.progress.say(f"left out: {problem.line}")
         first = self.checkpoint.number == 1

@@ -13,6 +13,7 @@ from settled import settled
 
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
+from cputrain.run.measured import kept, note
 from cputrain.run.session import Session
 from cputrain.sweep import passes
 from cputrain.sweep.checkpoint import SweepCheckpoint
@@ -125,3 +126,17 @@ def test_each_engine_has_the_pairs_that_its_own_noise_makes_worth_while(own_root
     )
     pairs = passes.further(HERE, [*suites, native], Durations([]), math.inf).pairs
     assert pairs["torch"] == planning.FEWEST_PAIRS < pairs["native"]
+
+
+def test_what_another_sweep_has_measured_since_is_not_taken_over(own_root):
+    project = Project(own_root)
+    project.suite("SeqLen", "seq_len", (128, 256))
+    for value in (128, 256):
+        project.cell("SeqLen", value, 0.02, workers=1)
+    project.save()
+    (own_root / ".asv").mkdir()
+    for value in ("128", "256"):
+        note(HERE, ("e", "r", str(own_root / "output" / "here" / "SeqLen" / value)))
+    project.cell("SeqLen", 256, 0.02, workers=1, session="another")
+    project.save()
+    assert kept(HERE) == [("SeqLen", "128")]

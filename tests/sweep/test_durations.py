@@ -6,6 +6,7 @@ import pytest
 from found_suites import ALL
 
 from cputrain.sweep.durations import SUITE_S, TAKE_OVER_S, Durations
+from cputrain.sweep.fitting import fit
 
 pytestmark = pytest.mark.tools
 
@@ -50,3 +51,27 @@ def test_code_that_the_session_has_compiled_is_not_waited_for_again():
     all_ = KNOWN.suites_s([replace(planned, cells=(cold, warm, steady))])[planned.key]
     alone = sum(KNOWN.cell_s(planned, cell) for cell in (warm, steady))
     assert all_ - cold_only < alone - 50
+
+
+def test_what_a_stopped_first_pass_has_measured_is_taken_over():
+    planned = suite("SeqLen", "a")
+    first, second, *others = planned.cells
+    going_on = Durations([], [("SeqLen", first.name), ("SeqLen", second.name)])
+    rest = sum(KNOWN.cell_s(planned, cell) for cell in others)
+    seconds = going_on.suites_s([planned])[planned.key]
+    assert seconds == pytest.approx(SUITE_S + 2 * TAKE_OVER_S + rest)
+    assert going_on.cell_s(planned, first, pairs=8) == KNOWN.cell_s(planned, first, pairs=8)
+
+
+def test_a_suite_that_is_longer_than_a_run_gets_further_with_each():
+    planned = suite("SeqLen", "a")
+    cell_s = max(KNOWN.cell_s(planned, cell) for cell in planned.cells)
+    budget_s = SUITE_S + 1.5 * cell_s + TAKE_OVER_S * len(planned.cells)
+    done, runs = [], 0
+    while len(done) < len(planned.cells):
+        estimate = Durations([], done)
+        seconds = estimate.suites_s([planned])
+        (part,) = fit([planned], seconds, estimate.cell_s, budget_s).suites
+        assert len(part.cells) > len(done)
+        done, runs = [(planned.name, cell.name) for cell in part.cells], runs + 1
+    assert runs > 1

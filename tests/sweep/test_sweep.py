@@ -11,6 +11,7 @@ import pytest
 from cputrain.machine import identity, lock
 from cputrain.record.worker import step_s
 from cputrain.results import records
+from cputrain.wording import counted
 
 pytestmark = pytest.mark.tools
 
@@ -99,6 +100,31 @@ def test_another_choice_of_suites_leaves_a_stopped_sweep_to_be_gone_on_with(tria
     assert len({workers[-1]["session"] for workers in by_cell.values()}) == 1
     # What the run between has measured is of another session, and does not stand for this one's.
     assert [len(workers) for workers in by_cell.values()] == [3, 3, 1]
+
+
+LONGER = """
+
+class Longer(suite.Suite):
+    '''Cells that take longer than their FLOPs say.'''
+
+    values = tuple(range(12))
+    name = "seed"
+
+    def vary(self, base, value):
+        return small(base, seed=value, steps=2000)
+"""
+
+
+def test_a_suite_that_is_longer_than_a_run_gets_further_with_each(trial):
+    path = trial.suites / "trial.py"
+    path.write_text(path.read_text() + LONGER)
+    done = []
+    for _ in range(2):
+        status, out = trial.run("--bench", "Longer", "--budget", "0.3")
+        assert status == 0 and "the rest of Longer" in out, out
+        done.append(len(list(trial.output.glob("Longer/*/run.json"))))
+    assert f"going on where the last run stopped: {counted(done[0], 'cell')} done" in out
+    assert 0 < done[0] < done[1]
 
 
 def test_asked_to_stop_it_stops_everything_and_says_so(trial):
