@@ -85,22 +85,19 @@ def opened(
 
 def commit() -> tuple[str | None, list[str]]:
     """The working tree's commit, and which files that decide what is measured differ from it."""
+    head, dirty = git("rev-parse", "HEAD"), git("status", "--porcelain", "--", *MEASURES) or b""
+    lines = dirty.decode(errors="replace").splitlines()
+    return (head.decode().strip() if head else None), [line[3:] for line in lines]
 
-    def git(*words: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(paths.PROJECT), *words],
-                capture_output=True,
-                text=True,
-                timeout=20,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout if done.returncode == 0 else None
 
-    head = git("rev-parse", "HEAD")
-    dirty = git("status", "--porcelain", "--", *MEASURES) or ""
-    return (head.strip() if head else None), [line[3:] for line in dirty.splitlines()]
+def git(*words: str) -> bytes | None:
+    """What git prints in the project's folder; None without git."""
+    command = ["git", "-C", str(paths.PROJECT), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from cputrain import paths
 from cputrain.atomic import write_json
-from cputrain.run import measured, recording
+from cputrain.run import measured, recording, uncommitted
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import plan
 
@@ -29,11 +29,10 @@ def wanted(
     suites: Sequence[plan.Planned],
 ) -> dict[str, Any]:
     """What makes two sweeps the same one, so that the second goes on with the first."""
-    commit, dirty = recording.commit()
     return {
         "machine": session.machine,
-        "commit": commit,
-        "dirty": dirty,
+        "commit": recording.commit()[0],
+        "changes": uncommitted.changes(),
         "bench": regexes,
         "machine_changes": session.allow_machine_changes,
         "libraries": session.libraries,

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from cputrain import environ, paths
-from cputrain.sweep import installed_code, other_commits
+from cputrain.run.session import Session
+from cputrain.sweep import checkpoint, installed_code, other_commits
 
 pytestmark = pytest.mark.tools
 
@@ -104,3 +105,21 @@ def test_what_is_not_committed_is_said_of_head(project):
     (project / "cputrain" / "code.py").write_text("three")
     line = other_commits.dirty()
     assert "as the working tree has it, with cputrain/code.py" in line and "\n" not in line
+
+
+def test_a_sweep_is_another_one_after_each_edit_and_the_same_where_it_is_taken_back(project):
+    def wanted():
+        return checkpoint.wanted(Session(id="s", run="r", machine="m"), None, [])
+
+    code, new = project / "cputrain" / "code.py", project / "cputrain" / "new.py"
+    seen = [wanted()]
+    for path, text in ((code, "three"), (code, "four"), (new, "one"), (new, "two")):
+        path.write_text(text)
+        assert wanted() not in seen
+        seen.append(wanted())
+    (project / "notes.txt").write_text("decides nothing")
+    assert wanted() == seen[-1]
+    new.unlink()
+    assert wanted() == seen[2]
+    code.write_text("two")
+    assert wanted() == seen[0]
