@@ -48,11 +48,12 @@ def run(
         _expect(conductor, call, session)
         env = session.to_env() | {environ.CONDUCTOR: str(conductor.path)}
         process = asv.start(call.name, list(words), env)
-        with session.events.open() as events:
+        with session.events.open("rb") as events:
+            lines = Events(events, progress)
             while process.poll() is None:
-                _follow(events, progress)
+                lines.follow()
                 processes.wait(process.pid, PATIENCE_S)
-            _follow(events, progress)
+            lines.end()
     finally:
         conductor.close()
     return int(process.returncode)
@@ -67,9 +68,42 @@ def _expect(conductor: Listening, call: calls.Call, session: Session) -> None:
             raise RunError(failure.reason) from failure
 
 
-def _follow(events: IO[str], progress: Progress) -> None:
-    for line in events:
-        progress.event(msgspec.json.decode(line, type=WorkerEnded))
+class Events:
+    """What cells have told, line by line as they write it.
+
+    A full disk takes half of a line, and the next cell goes on behind it: such a line is said to
+    be broken, and nothing else is lost, as each cell's record says what came of it.
+
+    Args:
+        file: that they write, open to read bytes.
+        progress: that prints them.
+    """
+
+    def __init__(self, file: IO[bytes], progress: Progress) -> None:
+        self._file, self._progress = file, progress
+        self._begun = b""
+
+    def follow(self) -> None:
+        """Print what was written since; a line without its end waits for it."""
+        *lines, self._begun = (self._begun + self._file.read()).split(b"\n")
+        for line in lines:
+            self._print(line)
+
+    def end(self) -> None:
+        """Print the rest; nobody writes any more."""
+        self.follow()
+        if self._begun:
+            self._print(self._begun)
+        self._begun = b""
+
+    def _print(self, line: bytes) -> None:
+        try:
+            event = msgspec.json.decode(line, type=WorkerEnded)
+        except msgspec.DecodeError:
+            where = f"a line of {self._file.name} broke off"
+            self._progress.say(f"{where}, of a cell that is not shown here: see its record")
+            return
+        self._progress.event(event)
 
 
 def record_deaths(planned: plan.Planned, session: Session, log: Path, progress: Progress) -> None:
