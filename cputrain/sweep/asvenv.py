@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -88,6 +89,18 @@ class Asv:
         lines = [line.strip() for line in path.read_text(errors="replace").splitlines()]
         telling = [line for line in lines if "rror" in line] or [line for line in lines if line]
         return f"{telling[-1] if telling else 'no output'} (all of it in {path})"
+
+    def why_stopped(self, name: str, status: int) -> str:
+        """One line: why asv itself did not come to its end in the call of a log.
+
+        Args:
+            name: of the log.
+            status: asv's, or minus the signal that killed it.
+        """
+        if status >= 0:
+            return f"asv stopped in {name}: {self.log_tail(name)}"
+        killed = f"asv was killed by {signal.Signals(-status).name} in {name}"
+        return f"{killed}; the same command goes on from there"
 
     def python(self) -> Path:
         """The interpreter of asv's environment."""

@@ -198,7 +198,7 @@ class Sweep:
             self.progress.failed += not kept
             self.progress.say(line or "")
         if status not in DONE:
-            raise RunError(f"asv stopped in {call.name}: {asv.log_tail(call.name)}")
+            raise RunError(asv.why_stopped(call.name, status))
 
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""

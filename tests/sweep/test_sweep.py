@@ -274,6 +274,25 @@ def test_one_that_is_killed_after_its_first_sample_is_one_too(trial):
     assert statuses == ["unproven", "failed"]
 
 
+def test_asv_that_is_killed_is_a_line_and_the_next_run_goes_on(trial):
+    words = ("--bench", "First|Second")
+    process = trial.start("run", "--offline", "--passes", "1", *words)
+    trial.wait_for("output/*/First/2/run.json", process)
+    (asv,) = (pid for pid in trial.processes() if has_words(pid, b"-m\0asv\0--config\0"))
+    os.kill(asv, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, out
+    assert re.search(r"asv was killed by SIGKILL in \w.*; the same command goes on from there", out)
+    trial.wait_for_the_end()
+
+    status, out = trial.run(*words)
+    assert status == 0 and "going on where the last run stopped: " in out, out
+    by_cell = rows(trial)
+    assert len(by_cell) == 4 and {row["status"] for row in by_cell.values()} == {"ok"}
+    cells = [trial.record(f"{suite}/{value}")["workers"] for suite, value in by_cell]
+    assert len({worker["session"] for workers in cells for worker in workers}) == 1
+
+
 def cells_of_asv(trial):
     """asv's own processes of cells, which its server has forked."""
     asv = [pid for pid in trial.processes() if has_words(pid, b"benchmark.py\0run_server\0")]
