@@ -41,6 +41,12 @@ def write_bytes(path: Path, data: bytes, is_synced: bool = True) -> None:
         sync_folder(path.parent)
 
 
+def remove_left(folder: Path) -> None:
+    """Remove what writers that were killed left in a folder, where nobody writes now."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
 def make_folder(folder: Path, is_synced: bool = True) -> None:
     """Make a folder and those above it that are missing, each known to the disk if `is_synced`.
 

@@ -56,6 +56,23 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path):
         assert len(data) == 300_000 and len(set(data)) == 1
 
 
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path):
+    path, other = tmp_path / "file", tmp_path / "other.tmp"
+    other.write_text("somebody's own")
+    while not list(tmp_path.glob(".file.*")):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITE_FOR_EVER, str(path)], stdout=subprocess.PIPE
+        )
+        writer.stdout.readline()
+        while not list(tmp_path.glob(".file.*")):
+            pass
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+    atomic.remove_left(tmp_path)
+    assert {*tmp_path.iterdir()} <= {path, other} and other.exists()
+    atomic.remove_left(tmp_path / "nowhere")
+
+
 def test_an_error_names_the_file(tmp_path):
     """A disk that is full says so when it is written to, which names no file."""
     faulty = Faulty(tmp_path / "shim", tmp_path)

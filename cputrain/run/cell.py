@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from cputrain import paths
+from cputrain.atomic import remove_left
 from cputrain.experiment import Experiment
 from cputrain.record.answers import Finished, Sampled
 from cputrain.record.cell import CellKey
@@ -85,6 +86,7 @@ class CellRun(RecordedCell):
 
     def _start(self) -> None:
         """A fresh worker beside the reference, which leaves a record of its own when it is new."""
+        remove_left(self.folder)
         keeps_none = recording.request(self.session, self.folder, keeps_model=False)
         if (reference := self.beside.refer(keeps_none)) is not None:
             counts = reference.ready.counts

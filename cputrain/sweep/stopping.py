@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from cputrain.run.conductor import sockets
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 10.0
 """A killed process ends at once, unless the kernel is busy for it."""
@@ -23,7 +25,9 @@ def install(end: Callable[[], str]) -> None:
     def stop(number: int, frame: FrameType | None) -> NoReturn:
         for each in SIGNALS:  # a second key in the terminal does not break this off
             signal.signal(each, signal.SIG_IGN)
-        print(f"bench.py: {end()}", file=sys.stderr, flush=True)
+        line = end()
+        sockets.remove_all()
+        print(f"bench.py: {line}", file=sys.stderr, flush=True)
         os._exit(128 + number)
 
     for each in SIGNALS:

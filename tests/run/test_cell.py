@@ -67,6 +67,15 @@ def test_once_models_have_their_room_only_a_baseline_s_is_kept(leased, monkeypat
     assert record.note == (None if is_kept else recording.NO_ROOM)
 
 
+def test_what_a_worker_that_was_killed_as_it_saved_has_left_is_removed(leased):
+    cell = CellRun(KEY, SMALL.but(samples=1))
+    cell.folder.mkdir(parents=True)
+    (cell.folder / ".model.safetensors.abcd.tmp").write_bytes(b"half of it")
+    cell.sample()
+    cell.settle()
+    assert {path.name for path in cell.folder.iterdir()} == {"run.json", "model.safetensors"}
+
+
 def test_the_budget_is_no_part_of_an_experiment_s_identity():
     budget = dataclasses.fields(Experiment().budget)
     longer = Experiment().but(**{f.name: 7 for f in budget if f.name != "micro_batches"})

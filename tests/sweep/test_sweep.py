@@ -127,7 +127,9 @@ def test_a_suite_that_is_longer_than_a_run_gets_further_with_each(trial):
     assert 0 < done[0] < done[1]
 
 
-def test_asked_to_stop_it_stops_everything_and_says_so(trial):
+def test_asked_to_stop_it_stops_everything_and_says_so(trial, tmp_path_factory):
+    temporary = tmp_path_factory.mktemp("t")  # short, as the paths of sockets have to be
+    trial.env["TMPDIR"] = str(temporary)
     process = trial.start("run", "--offline", "--passes", "1", "--bench", "First|Second")
     trial.wait_for("output/*/First/1/run.json", process)
     process.terminate()
@@ -135,6 +137,7 @@ def test_asked_to_stop_it_stops_everything_and_says_so(trial):
     assert process.returncode == 128 + signal.SIGTERM
     assert "the next run goes on" in out and "Traceback" not in out
     trial.wait_for_the_end()
+    assert not list(temporary.glob("cputrain-*"))
 
 
 def test_quick_never_overwrites_full_results(trial):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TypeVar
 
 import msgspec
@@ -17,7 +16,7 @@ import msgspec
 from cputrain import environ, paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.run.conductor import protocol
+from cputrain.run.conductor import protocol, sockets
 from cputrain.run.conductor.protocol import Ended, Expect, Gone, Refused, Started, Taken
 from cputrain.run.failed import CellFailed
 
@@ -100,7 +99,7 @@ class Listening:
     """
 
     def __init__(self, python: Path, env: Mapping[str, str], project: Path = paths.PROJECT) -> None:
-        self.path = Path(mkdtemp(prefix="cputrain-")) / "conductor"
+        self.path = sockets.made()
         self._control, other = socket.socketpair()
         with other:
             words = [str(other.fileno()), str(self.path)]
@@ -136,9 +135,7 @@ class Listening:
         """End the conductor and all that it owns; wait for that."""
         self._control.close()
         self._process.wait()
-        self.path.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # the conductor has done so
-            self.path.parent.rmdir()
+        sockets.remove(self.path)
 
 
 def _log() -> Path:
