@@ -138,7 +138,7 @@ class Sweep:
 
     def take_open(self, known: list[plan.Planned]) -> None:
         """Further passes over the cells that are open, until nothing is or there is no time."""
-        while self.choice.passes is None or self.checkpoint.number <= self.choice.passes:
+        while not self._has_all_passes():
             if self.until - time.monotonic() < LEAST_S:
                 return
             further = passes.further(self.session, known, self.estimate, self.until)
@@ -216,8 +216,14 @@ class Sweep:
             measured.forget(self.session)
         compiled.remove(self.session)
 
+    def _has_all_passes(self) -> bool:
+        """Whether it has taken as many passes as it may."""
+        return self.choice.passes is not None and self.checkpoint.number > self.choice.passes
+
     def _open(self) -> bool:
-        """Whether another pass would tell more."""
+        """Whether another pass may be taken and would tell more."""
+        if self._has_all_passes():
+            return False
         return bool(passes.further(self.session, self.suites, self.estimate, math.inf).suites)
 
     def stopped(self) -> str:

@@ -368,6 +368,33 @@ def test_stopped_in_the_closing_measurement_it_measures_no_cell_again(trial):
     assert rows(trial)["First", "1"]["status"] == "ok"
 
 
+COMPARED = """
+
+class Compared(suite.Suite):
+    '''Seeds beside a baseline, which a few pairs do not tell apart.'''
+
+    values = (1, 2, 3)
+    name = "seed"
+
+    @classmethod
+    def base(cls):
+        return small(super().base(), seed=1)
+
+    def vary(self, base, value):
+        return base.but(seed=value)
+"""
+
+
+def test_a_sweep_that_has_all_its_passes_is_finished_and_the_next_one_measures_anew(trial):
+    path = trial.suites / "trial.py"
+    path.write_text(path.read_text() + COMPARED)
+    for measured in (1, 2):
+        status, out = trial.run("--bench", "Compared")
+        assert status == 0 and "going on" not in out, out
+        workers = trial.record("Compared/2")["workers"]
+        assert len({worker["session"] for worker in workers}) == len(workers) == measured
+
+
 def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
     text = (trial.suites / "trial.py").read_text()
     (trial.suites / "trial.py").write_text(text.replace("class First", f"class {'First' * 9}"))
