@@ -31,7 +31,7 @@ Measure how fast this machine's CPU trains small language models, and what chang
 """
 
 EPILOG = """\
-An interrupted run goes on where it stopped, suite by suite. Read result/README.md
+An interrupted run goes on where it stopped, cell by cell. Read result/README.md
 first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
 asv show, asv publish, asv preview.
 Exit status: 0 all well, 1 some cell or step failed, 2 bad usage, 130 stopped by Ctrl-C.
