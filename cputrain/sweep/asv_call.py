@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -23,10 +23,17 @@ from cputrain.sweep.progress import Progress
 PATIENCE_S = 0.5
 
 
+class Ended(NamedTuple):
+    """How an asv call ended: asv's exit status, or minus a signal; why the conductor was lost."""
+
+    status: int
+    why_lost: str | None = None
+
+
 def run(
     call: calls.Call, asv: asvenv.Asv, session: Session, words: Sequence[str], progress: Progress
-) -> int:
-    """Run it to its end, and print its cells as they come; asv's exit status.
+) -> Ended:
+    """Run it to its end, and print its cells as they come.
 
     Args:
         call: its suites and name.
@@ -50,13 +57,16 @@ def run(
         process = asv.start(call.name, list(words), env)
         with session.events.open("rb") as events:
             lines = Events(events, progress)
-            while process.poll() is None:
+            while process.poll() is None and conductor.why_lost() is None:
                 lines.follow()
                 processes.wait(process.pid, PATIENCE_S)
+            if (why_lost := conductor.why_lost()) is not None:
+                process.kill()  # every cell to come would fail
+            status = process.wait()
             lines.end()
     finally:
         conductor.close()
-    return int(process.returncode)
+    return Ended(status, why_lost)
 
 
 def _expect(conductor: Listening, call: calls.Call, session: Session) -> None:

@@ -18,6 +18,7 @@ from cputrain.machine.parent import dies_with_parent
 from cputrain.paths import PROJECT
 from cputrain.run import stacks
 
+GOES_ON = "the same command goes on from there"
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
@@ -100,7 +101,7 @@ class Asv:
         if status >= 0:
             return f"asv stopped in {name}: {self.log_tail(name)}"
         killed = f"asv was killed by {signal.Signals(-status).name} in {name}"
-        return f"{killed}; the same command goes on from there"
+        return f"{killed}; {GOES_ON}"
 
     def python(self) -> Path:
         """The interpreter of asv's environment."""

@@ -186,9 +186,10 @@ class Sweep:
             words += ["--append-samples"]
         pairs = self.pairs if number > 1 else {}
         session = replace(self.session, run=uuid.uuid4().hex[:12], number=number, pairs=pairs)
-        status = asv_call.run(call, asv, session, words, self.progress)
+        ended = asv_call.run(call, asv, session, words, self.progress)
+        is_done = ended.status in DONE and ended.why_lost is None
         safekeeping.keep(asv.results, asv.copies)  # before the checkpoint says that it is done
-        if status in DONE:
+        if is_done:
             for planned in call.suites:
                 log = asv.logs / f"{call.name}.log"
                 asv_call.record_deaths(planned, session, log, self.progress)
@@ -197,8 +198,10 @@ class Sweep:
             kept, line = self.promise.kept(planned.name)
             self.progress.failed += not kept
             self.progress.say(line or "")
-        if status not in DONE:
-            raise RunError(asv.why_stopped(call.name, status))
+        if ended.why_lost is not None:
+            raise RunError(f"{call.name}: {ended.why_lost}; {asvenv.GOES_ON}")
+        if not is_done:
+            raise RunError(asv.why_stopped(call.name, ended.status))
 
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""

@@ -296,6 +296,27 @@ def test_asv_that_is_killed_is_a_line_and_the_next_run_goes_on(trial):
     assert len({worker["session"] for workers in cells for worker in workers}) == 1
 
 
+def test_a_conductor_that_dies_ends_the_call_and_the_next_run_measures_its_cells(trial):
+    words = ("--bench", "First|Second")
+    process = trial.start("run", "--offline", "--passes", "1", *words)
+    trial.wait_for("output/*/First/1/run.json", process)
+    (conductor,) = (p for p in trial.processes() if has_words(p, b"-m\0cputrain.run.conductor\0"))
+    os.kill(conductor, signal.SIGKILL)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, out
+    *_, line = out.splitlines()
+    assert "the conductor, which owns the workers, died" in line
+    assert line.endswith("; the same command goes on from there")
+    trial.wait_for_the_end()
+
+    status, out = trial.run(*words)
+    assert status == 0, out
+    by_cell = rows(trial)
+    assert len(by_cell) == 4 and {row["status"] for row in by_cell.values()} == {"ok"}
+    cells = [trial.record(f"{suite}/{value}")["workers"] for suite, value in by_cell]
+    assert len({worker["session"] for workers in cells for worker in workers}) == 1
+
+
 def cells_of_asv(trial):
     """asv's own processes of cells, which its server has forked."""
     asv = [pid for pid in trial.processes() if has_words(pid, b"benchmark.py\0run_server\0")]

@@ -131,6 +131,10 @@ class Listening:
         finally:
             lease.close()
 
+    def why_lost(self) -> str | None:
+        """One line where the conductor has died; None while it lives."""
+        return None if self._process.poll() is None else _lost()
+
     def close(self) -> None:
         """End the conductor and all that it owns; wait for that."""
         self._control.close()
