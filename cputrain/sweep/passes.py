@@ -14,6 +14,7 @@ from cputrain.analysis.noises import NoiseKey
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.results import rows
+from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.durations import SUITE_S, Durations
 from cputrain.sweep.plan import Planned
@@ -38,6 +39,8 @@ def further(
     session: Session, suites: Sequence[Planned], estimate: Durations, until: float
 ) -> Further:
     """The next pass: the cells that are open, as far as they and their suites fit into the time.
+
+    Before them those that have failed once, and have no number.
 
     A cell that shares another's measurement goes with it: that costs no time, and asv has its
     number too.
@@ -68,8 +71,10 @@ def further(
     candidates = open_cells.candidates(analysis, session.id, seconds)
     candidates = [candidate for candidate in candidates if candidate.key in seconds]
     left_s = until - time.monotonic()
+    failed_s = _failed_once(cells, session.id)
+    seconds |= {key: max(seconds[key], s) for key, s in failed_s.items() if key in seconds}
     taken = set()
-    for key in open_cells.untold(analysis, session.id):
+    for key in (*failed_s, *open_cells.untold(analysis, session.id)):
         if key in seconds and seconds[key] + SUITE_S <= left_s:
             taken.add(key)
             left_s -= seconds[key] + SUITE_S
@@ -86,6 +91,21 @@ def further(
             cells_s = [seconds[key] for key in keys.values() if key in taken]
             suites_s[planned.key] = sum(cells_s) + (SUITE_S if cells_s else 0.0)
     return Further(again, suites_s, pairs)
+
+
+def _failed_once(cells: Sequence[CellResult], session: str) -> dict[tuple[str, str], float]:
+    """The cells that one pass of a session took and none has a number of, and how long each took.
+
+    What failed by chance, as a worker that was killed, has its number from the next pass; what
+    fails again is left alone.
+    """
+    return {
+        (cell.suite, cell.value): cell.workers[-1].wall_s or 0.0
+        for cell in cells
+        if cell.status not in ("ok", "skipped", "unproven")
+        and {worker.session for worker in cell.workers} == {session}
+        and len({worker.run for worker in cell.workers}) == 1
+    }
 
 
 def _pairs(engine: str, analysis: Analysis, session: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from found_suites import ALL
-from made_project import SESSION, Project
+from made_project import SESSION, Project, failure
 from rich.console import Console
 from settled import settled
 
@@ -140,3 +140,22 @@ def test_what_another_sweep_has_measured_since_is_not_taken_over(own_root):
     project.cell("SeqLen", 256, 0.02, workers=1, session="another")
     project.save()
     assert kept(HERE) == [("SeqLen", "128")]
+
+
+def test_what_has_failed_once_is_taken_again_where_it_fits_and_never_a_third_time(
+    own_root, suites, clock
+):
+    project = Project(own_root)
+    project.suite("SeqLen", "value", ("64-torch", "128-torch", "256-torch"))
+    timed_out = failure(settled(), "timed out", "after 300 s").but(wall_s=300.0)
+    skipped = failure(settled(), "skipped", "no room")
+    twice = [failure(settled(), "failed", "why", run=run) for run in ("1", "2")]
+    project.record("SeqLen", "64-torch", [skipped])
+    project.record("SeqLen", "128-torch", [timed_out])
+    project.record("SeqLen", "256-torch", twice)
+    (planned,) = passes.further(HERE, suites, Durations([]), math.inf).suites
+    assert [cell.name for cell in planned.cells] == ["128-torch"]
+    assert not passes.further(HERE, suites, Durations([]), clock.now + 300.0).suites
+    assert passes.further(HERE, suites, Durations([]), clock.now + 310.0).suites
+    another = replace(HERE, id="another")
+    assert not passes.further(another, suites, Durations([]), math.inf).suites

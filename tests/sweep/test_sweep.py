@@ -296,6 +296,35 @@ def test_asv_that_is_killed_is_a_line_and_the_next_run_goes_on(trial):
     assert len({worker["session"] for workers in cells for worker in workers}) == 1
 
 
+ONCE = """
+
+class Once(suite.Suite):
+    '''A cell whose process ends in its first pass.'''
+
+    values = (1,)
+    name = "seed"
+
+    def vary(self, base, value):
+        return small(base, seed=value)
+
+    def setup(self, value):
+        if os.environ["CPUTRAIN_PASS"] == "1":
+            os.kill(os.getpid(), 9)
+        super().setup(value)
+"""
+
+
+def test_a_cell_that_failed_by_chance_has_its_number_from_the_next_pass(trial):
+    path = trial.suites / "trial.py"
+    path.write_text("import os\n" + path.read_text() + ONCE)
+    process = trial.start("run", "--offline", "--bench", "Once")
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1 and out.count("pass 2: 1 cell not told so far") == 1, out
+    row = rows(trial)["Once", "1"]
+    assert row["status"] == "ok" and row["step_s"] > 0
+    assert row["reason"].startswith("1 of 2 passes gave no number: failed: its process ended")
+
+
 def test_a_conductor_that_dies_ends_the_call_and_the_next_run_measures_its_cells(trial):
     words = ("--bench", "First|Second")
     process = trial.start("run", "--offline", "--passes", "1", *words)
