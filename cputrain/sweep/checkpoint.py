@@ -55,6 +55,8 @@ class SweepCheckpoint:
         session: what its records have in common.
         number: of the pass in progress, from 1.
         done: keys of the suites that this pass has measured.
+        chosen: what this pass takes, where it is not the first (`passes.Further.kept`); None where
+            it is not planned yet.
     """
 
     path: Path
@@ -62,6 +64,7 @@ class SweepCheckpoint:
     session: str
     number: int = 1
     done: tuple[str, ...] = ()
+    chosen: dict[str, Any] | None = None
 
     @classmethod
     def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> SweepCheckpoint:
@@ -88,7 +91,9 @@ class SweepCheckpoint:
         try:
             kept = json.loads(path.read_text())
             number, done = int(kept["number"]), tuple(kept["done"])
-            unfinished = cls(path, dict(kept["wanted"]), str(kept["session"]), number, done)
+            wanted, session = dict(kept["wanted"]), str(kept["session"])
+            chosen = dict(kept["chosen"]) if kept["chosen"] else None
+            unfinished = cls(path, wanted, session, number, done, chosen)
             return None if kept["finished"] else unfinished
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None  # none, or not what `save` writes: nothing to go on with
@@ -101,11 +106,18 @@ class SweepCheckpoint:
 
     def next_pass(self) -> SweepCheckpoint:
         """The checkpoint at the beginning of the next pass, written down."""
-        new = replace(self, number=self.number + 1, done=())
+        new = replace(self, number=self.number + 1, done=(), chosen=None)
+        new.save()
+        return new
+
+    def planned(self, chosen: dict[str, Any]) -> SweepCheckpoint:
+        """The checkpoint once it is planned what this pass takes, written down."""
+        new = replace(self, chosen=chosen)
         new.save()
         return new
 
     def save(self, finished: bool = False) -> None:
         """Write it down; a finished sweep is not gone on with."""
-        kept = {"wanted": self.wanted, "session": self.session, "number": self.number}
-        write_json(self.path, {**kept, "done": list(self.done), "finished": finished})
+        names = ("wanted", "session", "number", "done", "chosen")
+        kept = {name: getattr(self, name) for name in names}
+        write_json(self.path, {**kept, "finished": finished})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cputrain import paths
 from cputrain.analysis import effects, identical, open_cells
@@ -33,6 +34,30 @@ class Further:
     suites: list[Planned]
     suites_s: dict[str, float]
     pairs: dict[str, int]
+
+    def kept(self) -> dict[str, Any]:
+        """What `again` makes the same pass of, as JSON has it."""
+        cells = {planned.key: [cell.name for cell in planned.cells] for planned in self.suites}
+        return {"cells": cells, "suites_s": self.suites_s, "pairs": self.pairs}
+
+
+def again(kept: Mapping[str, Any], suites: Iterable[Planned]) -> Further:
+    """The pass that a sweep was in when it was stopped.
+
+    Planned anew it would leave out what it has measured meanwhile, which asv does not have yet, or
+    ask for other pairs, for which that would have to be measured again.
+
+    Args:
+        kept: of `Further.kept`.
+        suites: of the sweep, with all its cells.
+    """
+    cells = kept["cells"]
+    chosen = [
+        replace(planned, cells=tuple(c for c in planned.cells if c.name in cells[planned.key]))
+        for planned in suites
+        if planned.key in cells
+    ]
+    return Further(chosen, dict(kept["suites_s"]), dict(kept["pairs"]))
 
 
 def further(
@@ -81,16 +106,16 @@ def further(
     taken.update(planning.next_pass(candidates, left_s, suite_s=SUITE_S))
     names = {f"{suite}/{value}" for suite, value in taken}
     sharing = {(cell.suite, cell.value) for cell in cells if cell.same_as in names}
-    again: list[Planned] = []
+    chosen: list[Planned] = []
     suites_s: dict[str, float] = {}
     for planned in suites:
         keys = {cell: (planned.name, cell.name) for cell in planned.cells}
         cells_of_pass = tuple(cell for cell, key in keys.items() if key in taken or key in sharing)
         if cells_of_pass:
-            again.append(replace(planned, cells=cells_of_pass))
+            chosen.append(replace(planned, cells=cells_of_pass))
             cells_s = [seconds[key] for key in keys.values() if key in taken]
             suites_s[planned.key] = sum(cells_s) + (SUITE_S if cells_s else 0.0)
-    return Further(again, suites_s, pairs)
+    return Further(chosen, suites_s, pairs)
 
 
 def _failed_once(cells: Sequence[CellResult], session: str) -> dict[tuple[str, str], float]:

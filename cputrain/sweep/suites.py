@@ -141,12 +141,19 @@ class Sweep:
         while not self._has_all_passes():
             if self.until - time.monotonic() < LEAST_S:
                 return
-            further = passes.further(self.session, known, self.estimate, self.until)
-            if not further.suites:
-                return
+            if self.checkpoint.chosen is None:
+                further = passes.further(self.session, known, self.estimate, self.until)
+                if not further.suites:
+                    return
+                self.checkpoint = self.checkpoint.planned(further.kept())
+            else:
+                further = passes.again(self.checkpoint.chosen, known)
             self.pairs = further.pairs
-            self.progress.again(self.checkpoint.number, further.suites, further.suites_s)
-            self._take(further.suites, further.suites_s)
+            todo = [p for p in further.suites if p.key not in self.checkpoint.done]
+            suites_s = {planned.key: further.suites_s[planned.key] for planned in todo}
+            if todo:
+                self.progress.again(self.checkpoint.number, todo, suites_s)
+                self._take(todo, suites_s)
             self.checkpoint = self.checkpoint.next_pass()
 
     def _take(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:
@@ -227,6 +234,8 @@ class Sweep:
         """Whether another pass may be taken and would tell more."""
         if self._has_all_passes():
             return False
+        if self.checkpoint.chosen is not None:  # a pass that was stopped, and not gone on with yet
+            return True
         return bool(passes.further(self.session, self.suites, self.estimate, math.inf).suites)
 
     def stopped(self) -> str:

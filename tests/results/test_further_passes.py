@@ -13,6 +13,7 @@ from settled import settled
 
 from cputrain.analysis.paired import planning
 from cputrain.analysis.pass_seconds import pass_s
+from cputrain.errors import RunError
 from cputrain.run.measured import kept, note
 from cputrain.run.session import Session
 from cputrain.sweep import passes
@@ -105,6 +106,39 @@ def test_a_pass_that_is_said_measures_something_and_none_is_said_without_time(
     sweep.take_open(suites)
     assert len(ran) == 1
     assert sweep.progress.console.export_text().count("pass ") == 1
+
+
+def test_a_pass_that_was_stopped_is_gone_on_with_as_it_was_planned(
+    suites, measured, own_root, monkeypatch
+):
+    """What it has measured meanwhile would make another plan, and asv does not have that yet."""
+
+    def sweep(checkpoint):
+        made = Sweep(Choice(passes=2))
+        made.session, made.estimate, made.asvs = HERE, Durations([]), {}
+        made.progress = Progress(Console(record=True, file=io.StringIO()))
+        made.checkpoint, made.until = checkpoint, time.monotonic() + 10_000.0
+        return made
+
+    def stop(call):
+        raise RunError("asv was killed")
+
+    path = own_root / "sweep.json"
+    stopped = sweep(SweepCheckpoint(path, {}, HERE.id, number=2))
+    monkeypatch.setattr(stopped, "run", stop)
+    with pytest.raises(RunError):
+        stopped.take_open(suites)
+    Project(own_root).record("SeqLen", "128-torch", [failure(settled(), "skipped", "why")])
+    assert not passes.further(HERE, suites, Durations([]), math.inf).suites
+
+    ran = []
+    going_on = sweep(SweepCheckpoint.open(path, {}, fresh=False))
+    monkeypatch.setattr(going_on, "run", ran.append)
+    going_on.take_open(suites)
+    ((planned,),) = (call.suites for call in ran)
+    assert [cell.name for cell in planned.cells] == ["128-torch"]
+    assert going_on.pairs == stopped.pairs
+    assert (going_on.checkpoint.number, going_on.checkpoint.chosen) == (3, None)
 
 
 def test_each_engine_has_the_pairs_that_its_own_noise_makes_worth_while(own_root, suites):

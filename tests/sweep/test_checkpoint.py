@@ -28,6 +28,15 @@ def test_it_goes_on_in_its_pass(stopped):
     assert (state.number, state.done) == (2, ("Width",))
 
 
+def test_it_goes_on_with_what_its_pass_was_to_take(stopped):
+    chosen = {"cells": {"Width": ["1"]}, "suites_s": {"Width": 2.0}, "pairs": {"torch": 8}}
+    first = SweepCheckpoint.open(stopped, WANTED, fresh=False)
+    assert first.chosen is None
+    second = first.next_pass().planned(chosen).after(["Width"])
+    assert SweepCheckpoint.open(stopped, WANTED, fresh=False) == second
+    assert second.chosen == chosen and second.next_pass().chosen is None
+
+
 def test_a_finished_one_another_one_and_a_fresh_one_start_over(stopped):
     assert SweepCheckpoint.open(stopped, WANTED, fresh=True).done == ()
     assert SweepCheckpoint.open(stopped, {**WANTED, "commit": "def"}, fresh=False).done == ()

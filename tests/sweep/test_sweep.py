@@ -445,6 +445,36 @@ def test_a_sweep_that_has_all_its_passes_is_finished_and_the_next_one_measures_a
         assert len({worker["session"] for worker in workers}) == len(workers) == measured
 
 
+def test_a_pass_that_is_killed_is_gone_on_with_as_it_was_planned(trial):
+    path = trial.suites / "trial.py"
+    path.write_text(path.read_text() + COMPARED)
+    words = ("run", "--offline", "--passes", "2", "--bench", "Compared")
+    process = trial.start(*words)
+    trial.wait_for(".asv/measured-*-2.jsonl", process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    trial.wait_for_the_end()
+    (state,) = (trial.folder / ".asv").glob("sweep-full-*.json")
+    kept = json.loads(state.read_text())
+    chosen, pairs = kept["chosen"]["cells"]["Compared"], kept["chosen"]["pairs"]["numpy"]
+    assert kept["number"] == 2 and len(chosen) > 1
+
+    process = trial.start(*words)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, out
+    assert re.search(r"going on where the last run stopped: pass 2, \d cells? done", out)
+    assert out.count("pass 2: ") == 1 and f"pass 2: {len(chosen)} cells not told so far" in out
+    (results,) = (trial.folder / "result" / "asv").glob("*/*-*.json")
+    kept = json.loads(results.read_text())
+    stored = kept["results"]["trial.Compared.time_train_steps"]
+    samples = dict(zip("123", stored[kept["result_columns"].index("samples")], strict=True))
+    for cell in chosen:
+        workers = trial.record(f"Compared/{cell}")["workers"]
+        first, second = (worker for worker in workers if worker["status"] == "ok")
+        assert len(second["samples"]) == pairs
+        assert len(samples[cell]) == len(first["samples"]) + pairs
+
+
 def test_a_pattern_that_backtracks_is_one_line_and_keeps_nobody_waiting(trial):
     text = (trial.suites / "trial.py").read_text()
     (trial.suites / "trial.py").write_text(text.replace("class First", f"class {'First' * 9}"))
