@@ -25,7 +25,7 @@ DESCRIPTION = """\
 Measure how fast this machine's CPU trains small language models, and what changes it.
 
   python3 bench.py                      every suite, then tables under result/ (the main job)
-  python3 bench.py --quick              a few values of each suite, in minutes
+  python3 bench.py --quick              the cells that matter to most, in minutes
   python3 bench.py --bench 'SeqLen|Width'
   python3 bench.py list                 the suites, their values, what this machine skips
 """

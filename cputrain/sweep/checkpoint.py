@@ -82,7 +82,7 @@ class SweepCheckpoint:
             return None
         for what, letters in (("machine", None), ("commit", 8)):
             before, now = (str(its.get(what))[:letters] for its in (kept.wanted, wanted))
-            if before != now:
+            if what in kept.wanted and before != now:
                 return f"was of {what} {before}, this one is of {now}"
         return "was of other files, cells or settings"
 
@@ -92,7 +92,7 @@ class SweepCheckpoint:
             kept = json.loads(path.read_text())
             number, done = int(kept["number"]), tuple(kept["done"])
             wanted, session = dict(kept["wanted"]), str(kept["session"])
-            chosen = dict(kept["chosen"]) if kept["chosen"] else None
+            chosen = dict(kept["chosen"]) if kept.get("chosen") else None
             unfinished = cls(path, wanted, session, number, done, chosen)
             return None if kept["finished"] else unfinished
         except (FileNotFoundError, ValueError, KeyError, TypeError):

@@ -23,7 +23,7 @@ class Choice:
         passes: at most: fresh workers for each cell.
         budget_s: seconds for all passes: what is open then stays so.
         leaves_out: in the first pass, suites that are not expected to end in time.
-        quick: a few values of each suite.
+        quick: the cells that matter to most.
         ipex: also what IPEX's environment runs.
         fresh: start over, instead of going on with a stopped sweep.
     """
