@@ -54,6 +54,10 @@ class OnPaper:
         """What a step's program takes anew; asked of engines that allocate programs."""
         return 0
 
+    def uneven(self, m: int, n: int, k: int, threads: int) -> float:
+        """Time of a product [m, k] by [k, n] over what it were with threads all as busy."""
+        return 1.0
+
     def leaves_out(self, experiment: Experiment, name: str) -> bool:
         """Whether recomputing a block stops before this weight: nothing after it is needed."""
         return False

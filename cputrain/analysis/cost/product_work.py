@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cputrain.experiment import Experiment
+from cputrain.model import on_paper
 from cputrain.model.flops import shares
 from cputrain.model.products import runs
 from cputrain.model.shapes import weight_shapes
@@ -25,54 +26,62 @@ FLOAT = 4
 
 
 class _Product(NamedTuple):
-    """Products of one layer in a micro-batch: all have the same three arrays.
+    """A layer's product in a micro-batch, one of three: forward, by input, by weight.
 
     Attributes:
-        flops: of its runs.
-        sizes: m, k, n.
+        flops: of its runs, times what threads wait for each other.
+        sizes: m, n, k.
     """
 
     flops: float
     sizes: tuple[int, int, int]
 
 
-def narrow(experiment: Experiment) -> float:
-    """Operations of a step's products, each times (1/m + 1/k + 1/n) NARROW / 2.
-
-    That is the numbers moved for an operation, so what a product waits for beside computing.
+def products(experiment: Experiment, threads: int) -> float:
+    """Operations of a step's products, each times what threads wait for each other in it.
 
     Args:
         experiment: settled.
+        threads: that compute.
+    """
+    work = math.fsum(flops for flops, _ in _products(experiment, threads))
+    return work * experiment.training.grad_accum
+
+
+def narrow(experiment: Experiment, threads: int) -> float:
+    """The same, each times (1/m + 1/k + 1/n) NARROW / 2.
+
+    That is the numbers moved for an operation, so what a product waits for beside computing.
     """
     thin = (
         flops * NARROW / 2 * math.fsum(1 / size for size in sizes)
-        for flops, sizes in _products(experiment)
+        for flops, sizes in _products(experiment, threads)
     )
     return math.fsum(thin) * experiment.training.grad_accum
 
 
-def far(experiment: Experiment) -> float:
-    """Operations of a step's products, each times DOUBLING log2(bytes of its arrays / NEAR).
+def far(experiment: Experiment, threads: int) -> float:
+    """The same, each times DOUBLING log2(bytes of its arrays / NEAR).
 
     None where they fit. Measured as parts of a step (Xeon, 2 MiB of L2 a core), our own C computed
     177 GFLOP/s in products of 2 to 3 MB, 162 in those of 8 to 20 MB.
-
-    Args:
-        experiment: settled.
     """
     large = (
         flops * DOUBLING * max(0.0, math.log2(FLOAT * (m * k + k * n + m * n) / NEAR))
-        for flops, (m, k, n) in _products(experiment)
+        for flops, (m, n, k) in _products(experiment, threads)
     )
     return math.fsum(large) * experiment.training.grad_accum
 
 
-def _products(experiment: Experiment) -> Iterator[_Product]:
+def _products(experiment: Experiment, threads: int) -> Iterator[_Product]:
     """Of one micro-batch; biases and norms multiply nothing."""
     shapes, training = weight_shapes(experiment), experiment.training
-    tokens = training.batch_size * training.seq_len
+    tokens, engine = training.batch_size * training.seq_len, on_paper.of(experiment)
     for name, share in shares(experiment).items():
         if len(shapes[name]) == 2:
             out, width = shapes[name]
-            flops = 2 * share * out * width * tokens * sum(runs(experiment, name))
-            yield _Product(flops, (tokens, width, out))
+            flops = 2 * share * out * width * tokens
+            sizes = (tokens, out, width), (tokens, width, out), (out, width, tokens)
+            for size, times in zip(sizes, runs(experiment, name), strict=True):
+                if times:
+                    yield _Product(flops * times * engine.uneven(*size, threads), size)

@@ -91,9 +91,9 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
     n tokens of a micro-batch, of which there are A; C = n_embd, L = n_layer, V = vocab_size,
     F operations; passes p: forward, again with checkpointing, backward counted as two.
 
-        products, attention  F / peak, as `model.flops` counts what is executed; attention times
-                             what threads wait for each other (`attention_work`)
-        narrow, far          F / peak times how thin and how large a product is (`product_work`)
+        products, attention  F / peak, as `model.flops` counts what is executed, times what threads
+                             wait for each other (`product_work`, `attention_work`)
+        narrow, far          products times how thin and how large a product is (`product_work`)
         softmax              (query, key) pairs x heads x p
         blocks               products of two blocks in fused attention, over the threads
         elementwise, logits, weights
@@ -121,9 +121,9 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
     update = trains * numbers * n_trained(experiment) * FLOAT
     weights = moved.weights(experiment)
     return {
-        "products": work.matmul / rates.peak,
-        "narrow": product_work.narrow(experiment) / rates.peak,
-        "far": product_work.far(experiment) / rates.peak,
+        "products": product_work.products(experiment, rates.threads) / rates.peak,
+        "narrow": product_work.narrow(experiment, rates.threads) / rates.peak,
+        "far": product_work.far(experiment, rates.threads) / rates.peak,
         "attention": uneven * work.attention / rates.peak,
         "softmax": 1e-9 * pairs(experiment) * heads * blocks * passes,
         "blocks": 1e-6 * attention_work.block_products(experiment) / rates.threads,

@@ -17,7 +17,7 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
 from cputrain.knobs.general import together_with
 from cputrain.knobs.inforce import Check, same
-from cputrain.model import native
+from cputrain.model import native, native_waits
 
 FLOAT = 4
 """Bytes of a float32."""
@@ -69,6 +69,10 @@ class NativeSpec(Spec[NativeEvidence]):
     def activation_bytes(self, experiment: Experiment) -> int | None:
         """Its one allocation."""
         return native.activation_numbers(experiment) * FLOAT
+
+    def uneven(self, m: int, n: int, k: int, threads: int) -> float:
+        """Its tiles need not divide among the threads."""
+        return native_waits.uneven(m, n, k, threads)
 
     def missing(self, experiment: Experiment) -> Path | None:
         """Its library, which is compiled as the experiment asks."""

@@ -17,15 +17,29 @@ def test_thin_products_wait_for_more_numbers_an_operation():
     for width in (64, 256):
         experiment = settled(n_layer=1, n_embd=width, n_head=1, mlp_ratio=1, vocab_size=80_000)
         of_head = 32 * (1 / 256 + 1 / width + 1 / 80_000)
-        ratio = product_work.narrow(experiment) / flops_per_step(experiment).matmul
+        ratio = product_work.narrow(experiment, THREADS) / flops_per_step(experiment).matmul
         assert ratio == pytest.approx(of_head, rel=0.02)
 
 
 def test_products_that_fit_a_core_s_cache_are_not_far():
     small = settled(n_embd=64, n_head=1, seq_len=64)
-    assert product_work.far(small) == 0
-    far = [product_work.far(e) / flops_per_step(e).matmul for e in map(_wide, (256, 1024))]
+    assert product_work.far(small, THREADS) == 0
+    far = [product_work.far(e, THREADS) / flops_per_step(e).matmul for e in map(_wide, (256, 1024))]
     assert far[1] - far[0] == pytest.approx(2 * 2 * product_work.DOUBLING, rel=0.3)
+
+
+def test_waiting_is_counted_with_the_products_of_own_c_alone():
+    """A head of 8000: with 64 tokens the gradient by its input has one tile in each chunk."""
+    shape = {"n_layer": 1, "n_embd": 256, "n_head": 4, "vocab_size": 8000, "seq_len": 64}
+    torch, native = settled(**shape), settled(engine="native", **shape)
+    work = flops_per_step(native).matmul
+    assert product_work.products(torch, THREADS) == pytest.approx(flops_per_step(torch).matmul)
+    of_head = 2 * 64 * 256 * 8000
+    waits = product_work.products(native, THREADS) - work
+    assert waits == pytest.approx(of_head, rel=0.03)  # and half a tile of its forward pass
+    assert product_work.products(native, 1) == pytest.approx(work, rel=0.001)
+    for of in (product_work.narrow, product_work.far):
+        assert of(native, THREADS) > 1.05 * of(native, 1)
 
 
 def _wide(width):
