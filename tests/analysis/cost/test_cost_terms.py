@@ -6,6 +6,7 @@ from settled import settled
 from cputrain.analysis.cost import attention_work, memory, moved, product_work
 from cputrain.analysis.cost.terms import Rates, terms
 from cputrain.model.flops import flops_per_step
+from cputrain.model.shapes import n_params
 
 pytestmark = pytest.mark.tools
 
@@ -110,6 +111,17 @@ def test_a_token_table_s_gradient_is_made_and_summed_where_arrays_are_allocated(
     assert moved.weights(tied) - moved.weights(untied) == (4 - 1 - 3) * table
     native = settled(engine="native", vocab_size=8000)
     assert moved.weights(tied) - moved.weights(native) == 4 * table
+
+
+def test_weights_beyond_the_last_cache_cost_more_and_their_update_does_not():
+    """Numbers of the update do not change `uncached`; what it holds of the cache does."""
+    small, large = (settled(n_layer=1, vocab_size=v) for v in (1000, 32_000))
+    rates = Rates(peak=1e11, bandwidth=1e10, threads=THREADS, cache=32 << 20)
+    assert terms(small, rates)["uncached"] == 0
+    of_large = terms(large, rates)
+    held = 4 * 4 * n_params(large)  # weights, gradients, two moments
+    share = 1 - rates.cache / held
+    assert of_large["uncached"] == pytest.approx(share * of_large["weights"])
 
 
 def test_logits_below_what_is_mapped_by_itself_stay_in_the_heap():
