@@ -80,6 +80,7 @@ TERMS: dict[str, Term] = {
         2.5,
         over="dispatch",
     ),
+    "across": Term("factors packed by a CPU that lies far", AT_BANDWIDTH, 1.0),
     "pages": Term("fresh memory", "µs for a page of 4 KiB", 0.5),
 }
 """By name; coefficients are dimensionless where the term is seconds at a rate."""
@@ -100,10 +101,13 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
                              bytes over bandwidth (`moved`)
         optimizer            numbers of the update (`model.parts`) x 4, over bandwidth
         uncached             weights, times the share of weights, gradients and the update's state
-                             that the last caches do not hold; the update reads on and on, and our own
-                             C's was as fast for each of 28 M weights as for each of 0.3 M
+                             that the last caches do not hold; not the update, which reads on and
+                             on: own C's was as fast for each of 28 M weights as of 0.3 M
         dispatch             A (L p + 4); a recomputing pass may count as several (`on_paper`)
         apart                the same, times `far`
+        across               elementwise and weights, times `far`, where threads pack factors for
+                             each other: what one wrote lies in a cache that the other does not
+                             share
         pages                `model.fresh`
 
     Args:
@@ -120,7 +124,8 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
     passed_on = 1e-6 * (blocks * (passes + handed) + OUTSIDE_BLOCKS * training.grad_accum)
     numbers = OPTIMIZER_NUMBERS.get(training.optimizer, OPTIMIZER_NUMBERS["sgd"])
     update = trains * numbers * n_trained(experiment) * FLOAT
-    weights = moved.weights(experiment)
+    crossing = on_paper.of(experiment).packs_together
+    weights, passed = moved.weights(experiment), moved.elementwise(experiment)
     return {
         "products": product_work.products(experiment, rates.threads) / rates.peak,
         "narrow": product_work.narrow(experiment, rates.threads) / rates.peak,
@@ -128,13 +133,14 @@ def terms(experiment: Experiment, rates: Rates, far: float = 0.0) -> dict[str, f
         "attention": uneven * work.attention / rates.peak,
         "softmax": 1e-9 * pairs(experiment) * heads * blocks * passes,
         "blocks": 1e-6 * attention_work.block_products(experiment) / rates.threads,
-        "elementwise": moved.elementwise(experiment) / rates.bandwidth,
+        "elementwise": passed / rates.bandwidth,
         "logits": moved.logits(experiment) / rates.bandwidth,
         "weights": weights / rates.bandwidth,
         "optimizer": update / rates.bandwidth,
         "uncached": _uncached(experiment, rates.cache) * weights / rates.bandwidth,
         "dispatch": passed_on,
         "apart": far * passed_on,
+        "across": crossing * far * (passed + weights) / rates.bandwidth,
         "pages": PAGE_UNIT * fresh.pages(experiment),
     }
 

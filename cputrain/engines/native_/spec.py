@@ -47,6 +47,7 @@ class NativeSpec(Spec[NativeEvidence]):
     allocates = "nothing"
     handing_out = 0.15  # a loop's start and end for each operation, no framework between
     adds_in_products = True
+    packs_together = True
     knobs = together_with(
         *(NativeOmpRuntime(), OmpSchedule(), NativeMatmul(), NativeCompiler(), NativeInstructions())
     )

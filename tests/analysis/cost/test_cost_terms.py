@@ -124,6 +124,15 @@ def test_weights_beyond_the_last_cache_cost_more_and_their_update_does_not():
     assert of_large["uncached"] == pytest.approx(share * of_large["weights"])
 
 
+def test_own_c_s_threads_read_what_a_far_cpu_packed():
+    rates = Rates(peak=1e11, bandwidth=1e10, threads=THREADS)
+    native = settled(engine="native")
+    near, half, far = (terms(native, rates, share) for share in (0.0, 0.5, 1.0))
+    assert near["across"] == 0
+    assert far["across"] == 2 * half["across"] == far["elementwise"] + far["weights"]
+    assert terms(settled(), rates, 1.0)["across"] == 0
+
+
 def test_logits_below_what_is_mapped_by_itself_stay_in_the_heap():
     """A step with logits of 33 MB had a higher peak than one of 51 MB."""
     rows = 32 * 2**20 // 4 // 256
