@@ -24,6 +24,7 @@ class OnPaper:
         used_per_pair: numbers of a pair that are in use at the peak beside those.
         turns_factors: whether bf16 factors that are turned before a product become fp32.
         adds_in_products: whether a layer's product adds to the residual stream by itself.
+        updates_at_once: whether the update is handed out as a whole, not tensor by tensor.
         packs_together: whether the threads pack a product's factor together, each a part of it, and
             all of them read all of it.
         has_buffers: whether masks and tables of positions are kept as arrays.
@@ -41,6 +42,7 @@ class OnPaper:
     used_per_pair: ClassVar[int] = 2
     turns_factors: ClassVar[bool] = False
     adds_in_products: ClassVar[bool] = False
+    updates_at_once: ClassVar[bool] = False
     packs_together: ClassVar[bool] = False
     has_buffers: ClassVar[bool] = True
     again_passes: ClassVar[int] = 1

@@ -10,6 +10,9 @@ with each c_k = least_k + exp(t_k): no coefficient is negative, or faster than t
 What the cells do not tell stays near what is expected: (t_k - ln(prior_k - least_k)) / SPREAD is a
 residual too, the ridge. Of some terms a multiple of another one's coefficient is expected:
 (t_k - t_j - ln multiple) / SPREAD.
+
+A part of the step that was timed by itself is an observation too: its terms are those of the part,
+its reference's are those of the whole step.
 """
 
 from __future__ import annotations
@@ -38,17 +41,27 @@ class Rows:
         reference: the same of what each was measured beside; None where all are absolute.
         logs: logarithms of what was measured.
         sds: their standard deviations.
+        shares: of the same steps, what a part of each takes of it; of those where it was not
+            timed the logarithm is NaN. None where of none.
     """
 
     terms: Array
     reference: Array | None
     logs: Array
     sds: Array
+    shares: Rows | None = None
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Rows:
-        """Some of them; `kept` is a mask."""
+        """Some of them, with their shares; `kept` is a mask."""
         reference = None if self.reference is None else self.reference[kept]
-        return Rows(self.terms[kept], reference, self.logs[kept], self.sds[kept])
+        shares = None if self.shares is None else self.shares.only(kept)
+        return Rows(self.terms[kept], reference, self.logs[kept], self.sds[kept], shares)
+
+    def timed(self) -> list[Rows]:
+        """What coefficients are fitted to: these, and those shares that are known."""
+        if self.shares is None:
+            return [self]
+        return [self, self.shares.only(np.isfinite(self.shares.logs))]
 
     def errors(self, coefficients: Array) -> Array:
         """Logarithm of predicted over measured, of each."""
@@ -60,6 +73,13 @@ class Rows:
         if self.reference is not None:
             logs = logs - np.log(self.reference @ coefficients)
         return logs
+
+    def relative(self, coefficients: Array) -> Array:
+        """Slopes of what is predicted, [observations, terms]: by a coefficient of each term."""
+        slopes: Array = self.terms / (self.terms @ coefficients)[:, None]
+        if self.reference is not None:
+            slopes = slopes - self.reference / (self.reference @ coefficients)[:, None]
+        return slopes
 
 
 @dataclass(frozen=True)
@@ -115,21 +135,20 @@ def fit(rows: Rows, expected: Expected, anchor: Anchor | None) -> Array:
     """
     low = np.asarray(expected.least)
     middle, ridge = expected.middle, expected.ridge
-    weights = 1 / np.hypot(rows.sds, FLOOR)
+    fitted_to = [(each, 1 / np.hypot(each.sds, FLOOR)) for each in rows.timed()]
 
     def residuals(t: Array) -> Array:
         c = low + np.exp(t)
-        parts = [weights * rows.errors(c), (ridge @ t - middle) / SPREAD]
+        parts = [weights * each.errors(c) for each, weights in fitted_to]
+        parts.append((ridge @ t - middle) / SPREAD)
         if anchor is not None:
             parts.append((np.log(anchor.terms @ c) - np.log([anchor.seconds])) / anchor.sd)
         return np.concatenate(parts)
 
     def slopes(t: Array) -> Array:
         c, by_t = low + np.exp(t), np.exp(t)
-        relative = rows.terms / (rows.terms @ c)[:, None]
-        if rows.reference is not None:
-            relative = relative - rows.reference / (rows.reference @ c)[:, None]
-        parts = [weights[:, None] * relative * by_t, ridge / SPREAD]
+        parts = [weights[:, None] * each.relative(c) * by_t for each, weights in fitted_to]
+        parts.append(ridge / SPREAD)
         if anchor is not None:
             parts.append((anchor.terms / (anchor.terms @ c) * by_t / anchor.sd)[None, :])
         return np.concatenate(parts)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cputrain.analysis import identical, moments, places
-from cputrain.analysis.cost import errors, memory, observed, scope
+from cputrain.analysis.cost import errors, memory, observed, scope, updates
 from cputrain.analysis.cost.costs import (
     LEVEL,
     Compared,
@@ -107,7 +107,7 @@ def of_time(
     anchor = Anchor(np.array(row(scope.plain(engine), far)), seconds)
     experiments = [ratio.experiment for ratio in ratios if ratio.fits]
     return _learned(
-        Rows(counted, beside, logs, sds),
+        Rows(counted, beside, logs, sds, updates.shares(ratios, counted, engine)),
         np.array([ratio.fits for ratio in ratios]),
         [ratio.name for ratio in ratios],
         scope.levels(experiments, engine),

@@ -39,6 +39,7 @@ class Observation:
             the blocks that were paired; None where it did not.
         fits: whether coefficients may be learned from it; a published run never is.
         far: share of its pairs that count while the CPUs lay far apart.
+        update_share: what the update took of the cell's step; None where it was not timed.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Observation:
     reference_pages: float | None = None
     fits: bool = True
     far: float = 0.0
+    update_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,9 @@ def ratios(
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
         own, beside = _pages(cell.workers)
         far = float(row["place"] == "far")
-        log = math.log(effect)
+        log, update = math.log(effect), _update_share(cell.workers)
         observations.append(
-            Observation(cell.name, experiment, reference, log, sd, own, beside, far=far)
+            Observation(cell.name, experiment, reference, log, sd, own, beside, True, far, update)
         )
     return observations
 
@@ -109,6 +111,12 @@ def _pages(workers: Sequence[WorkerRecord]) -> tuple[float | None, float | None]
     ]
     own, reference = ([_faults(pair[side]) for pair in pairs] for side in (0, 1))
     return _median(own), _median(reference)
+
+
+def _update_share(workers: Sequence[WorkerRecord]) -> float | None:
+    """Of a cell's step, what its update takes: median over the blocks that were paired."""
+    blocks = [worker.samples[pair.sample] for worker in workers for pair in worker.pairs]
+    return _median([s.optimizer_s / s.median_s if s.optimizer_s else None for s in blocks])
 
 
 def _faults(sample: Sample) -> float | None:

@@ -48,6 +48,7 @@ class NativeSpec(Spec[NativeEvidence]):
     handing_out = 0.15  # a loop's start and end for each operation, no framework between
     adds_in_products = True
     packs_together = True
+    updates_at_once = True
     knobs = together_with(
         *(NativeOmpRuntime(), OmpSchedule(), NativeMatmul(), NativeCompiler(), NativeInstructions())
     )

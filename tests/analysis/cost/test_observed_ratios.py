@@ -14,8 +14,9 @@ from cputrain.record.sample import Noise
 pytestmark = pytest.mark.tools
 
 
-def sample(faults, steps=2):
-    return SimpleNamespace(noise=SimpleNamespace(minor_faults=faults), step_s=[0.1] * steps)
+def sample(faults, steps=2, optimizer_s=None):
+    noise = SimpleNamespace(minor_faults=faults)
+    return SimpleNamespace(noise=noise, step_s=[0.1] * steps, median_s=0.1, optimizer_s=optimizer_s)
 
 
 def cell(name, baseline, samples=(), references=(), **fields):
@@ -56,6 +57,16 @@ def test_pages_are_those_of_a_step_in_the_blocks_that_were_paired():
     assert (ratio.pages, ratio.reference_pages) == (20, 4)
     (unknown,) = ratios([cells[0], cell("Depth/2", "4", n_layer=2)])
     assert (unknown.pages, unknown.reference_pages) == (None, None)
+
+
+def test_the_update_s_share_is_that_of_the_cell_s_own_steps():
+    own = [sample(0, optimizer_s=seconds) for seconds in (0.02, 0.03, 0.09, None)]
+    cells = [
+        cell("Depth/4", "4"),
+        cell("Depth/8", "4", own, [sample(0, optimizer_s=0.05)] * 4, n_layer=8),
+        cell("Depth/2", "4", [sample(0)], [sample(0)], n_layer=2),
+    ]
+    assert [ratio.update_share for ratio in ratios(cells)] == [pytest.approx(0.3), None]
 
 
 def alone(step_s, trip_ns):
