@@ -27,6 +27,8 @@ class OnPaper:
         updates_at_once: whether the update is handed out as a whole, not tensor by tensor.
         packs_together: whether the threads pack a product's factor together, each a part of it, and
             all of them read all of it.
+        adding_gradients: numbers read and written to add a gradient to that of the micro-batches
+            before: 3 by an operation of its own, 1 by the product that it is the result of.
         has_buffers: whether masks and tables of positions are kept as arrays.
         again_passes: what handing out the work of a block that is computed again takes, in passes.
         handing_out: what handing out a pass of a block is expected to take, over what it takes
@@ -44,6 +46,7 @@ class OnPaper:
     adds_in_products: ClassVar[bool] = False
     updates_at_once: ClassVar[bool] = False
     packs_together: ClassVar[bool] = False
+    adding_gradients: ClassVar[int] = 3
     has_buffers: ClassVar[bool] = True
     again_passes: ClassVar[int] = 1
     handing_out: ClassVar[float] = 1.0

@@ -58,18 +58,19 @@ def logits(experiment: Experiment) -> float:
 def weights(experiment: Experiment) -> float:
     """Of all weights, however few tokens a micro-batch has.
 
-    3 times in training, 4 where there are several micro-batches: read by both passes, gradients
-    written, added to those of the micro-batch before. The token table's gradient is as large as
-    the table where each array is allocated: zeros to which rows are added, and where the head is
-    the same table, the sum of both gradients.
+    3 times in training: read by both passes, gradients written. Those of each micro-batch but the
+    first are added to the ones before (`adding_gradients`). The token table's gradient is as large
+    as the table where each array is allocated: zeros to which rows are added, and where the head
+    is the same table, the sum of both gradients.
 
     Args:
         experiment: settled.
     """
     training, shapes = experiment.training, weight_shapes(experiment)
     trains = training.objective != "forward"
-    times = 3 + (training.grad_accum > 1) if trains else 1
-    numbers = times * sum(math.prod(shape) for shape in shapes.values())
+    every = sum(math.prod(shape) for shape in shapes.values())
+    added = on_paper.of(experiment).adding_gradients * (training.grad_accum - 1) * every
+    numbers = (3 if trains else 1) * every
     if trains and on_paper.of(experiment).allocates == "arrays":
         numbers += (4 if experiment.model.tied else 1) * math.prod(shapes["wte"])
-    return float(FLOAT * training.grad_accum * numbers)
+    return float(FLOAT * (training.grad_accum * numbers + added))

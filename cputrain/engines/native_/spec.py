@@ -49,6 +49,7 @@ class NativeSpec(Spec[NativeEvidence]):
     adds_in_products = True
     packs_together = True
     updates_at_once = True
+    adding_gradients = 1
     knobs = together_with(
         *(NativeOmpRuntime(), OmpSchedule(), NativeMatmul(), NativeCompiler(), NativeInstructions())
     )

@@ -113,6 +113,13 @@ def test_a_token_table_s_gradient_is_made_and_summed_where_arrays_are_allocated(
     assert moved.weights(tied) - moved.weights(native) == 4 * table
 
 
+@pytest.mark.parametrize(("engine", "numbers"), [("torch", 3), ("jax", 3), ("native", 1)])
+def test_gradients_are_added_in_every_micro_batch_but_the_first(engine, numbers):
+    one, four = (settled(engine=engine, grad_accum=count) for count in (1, 4))
+    added = 4 * 3 * numbers * n_params(one)
+    assert moved.weights(four) - 4 * moved.weights(one) == added
+
+
 def test_weights_beyond_the_last_cache_cost_more_and_their_update_does_not():
     """Numbers of the update do not change `uncached`; what it holds of the cache does."""
     small, large = (settled(n_layer=1, vocab_size=v) for v in (1000, 32_000))
