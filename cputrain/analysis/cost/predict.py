@@ -87,9 +87,10 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
     beyond, at_peak = scope.outside(experiment, its.range), least_s(experiment, rates)
     ratio = max(math.fsum(by_term.values()) / of_reference, at_peak / its.reference_s)
     doubts = scope.doubts(experiment, its.time.doubtful)
+    of_memory = scope.doubts(experiment, its.memory.doubtful if its.memory else {})
     half = None if its.time.half is None else its.time.half + BEYOND * beyond.doublings
     half = None if half is None else half + sum(abs(error) for error in doubts.values())
-    held, span = _memory(experiment, its, beyond.doublings)
+    held, span = _memory(experiment, its, beyond.doublings, of_memory)
     return Prediction(
         ratio=ratio,
         ratio_span=None if half is None else _around(ratio, half),
@@ -100,7 +101,10 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
         memory_bytes=held,
         memory_span=span,
         outside=beyond.words,
-        doubts=[_doubt(value, error) for value, error in doubts.items()],
+        doubts=[
+            *(_doubt(value, error, ("long", "short")) for value, error in doubts.items()),
+            *(_doubt(f"memory of {v}", e, ("high", "low")) for v, e in of_memory.items()),
+        ],
         half=half,
         drift=costs.drift,
     )
@@ -124,9 +128,9 @@ def apart(experiment: Experiment, costs: Costs | None) -> float | None:
     return far / near
 
 
-def _doubt(value: str, error: float) -> str:
-    share = 100 * abs(math.expm1(error))
-    return f"{value} (its cells are predicted {share:.0f} % too {'long' if error > 0 else 'short'})"
+def _doubt(value: str, error: float, too: tuple[str, str]) -> str:
+    share, (above, below) = 100 * abs(math.expm1(error)), too
+    return f"{value} (its cells are predicted {share:.0f} % too {above if error > 0 else below})"
 
 
 def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:
@@ -150,13 +154,15 @@ def _seconds(
 
 
 def _memory(
-    experiment: Experiment, its: EngineCosts, doublings: float
+    experiment: Experiment, its: EngineCosts, doublings: float, doubts: Mapping[str, float]
 ) -> tuple[float | None, Span | None]:
     if its.memory is None:
         return None, None
     held = memory.total(experiment, its.memory.coefficients)
-    half = its.memory.half
-    return held, None if half is None else _around(held, half + BEYOND * doublings)
+    if its.memory.half is None:
+        return held, None
+    half = its.memory.half + BEYOND * doublings + sum(abs(error) for error in doubts.values())
+    return held, _around(held, half)
 
 
 def _around(value: float, half: float) -> Span:

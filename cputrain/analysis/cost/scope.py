@@ -20,7 +20,7 @@ FORMULAS: dict[str, tuple[Any, ...]] = {
     "precision": ("fp32",),
     "dropout": (0.0,),
     "fine_tuning": ("scratch",),
-    "optimizer": ("adamw", "sgd", "lion"),
+    "optimizer": ("adamw", "sgd"),
 }
 """By field, the values whose cost there are formulas for."""
 FREE_PARTS = ("model", "training", "budget")

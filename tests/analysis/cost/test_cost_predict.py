@@ -7,6 +7,7 @@ from made_costs import RATES, costs
 from msgspec import structs
 from settled import settled
 
+from cputrain.analysis.cost import memory as cost_memory
 from cputrain.analysis.cost.costs import DriftAt
 from cputrain.analysis.cost.predict import apart, predict
 from cputrain.analysis.cost.terms import least_s
@@ -88,6 +89,27 @@ def test_what_no_cell_had_is_said_and_makes_the_interval_wider(machine):
     assert other.outside == ["activation relu (calibrated gelu, swiglu)"]
 
 
+def test_memory_that_other_cells_predict_badly_has_a_wider_interval(machine):
+    time = machine.engines["torch"].time
+    parts = structs.replace(
+        time,
+        coefficients=dict(cost_memory.PARTS),
+        half=0.1,
+        doubtful={"activation_checkpointing True": -0.2},
+    )
+    engine = structs.replace(machine.engines["torch"], memory=parts)
+    known = structs.replace(machine, engines={"torch": engine})
+    again, kept = (predict(settled(activation_checkpointing=on), known) for on in (True, False))
+    (doubt,) = again.doubts
+    assert doubt.startswith("memory of activation_checkpointing True (its cells are predicted 18 %")
+    assert doubt.endswith(" too low)") and kept.doubts == []
+    outside = 0.08  # no cell of the made machine recomputes, which counts as a doubling
+    for prediction, half in ((again, 0.1 + outside + 0.2), (kept, 0.1)):
+        low, high = prediction.memory_span
+        assert high / prediction.memory_bytes == pytest.approx(math.exp(half))
+        assert prediction.memory_bytes / low == pytest.approx(math.exp(half))
+
+
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
@@ -95,6 +117,7 @@ def test_what_no_cell_had_is_said_and_makes_the_interval_wider(machine):
         ({"architecture": "lstm"}, "architecture = 'lstm'"),
         ({"dropout": 0.1, "attention_backend": "manual"}, "dropout = 0.1"),
         ({"threads": 1}, "threads = 1"),
+        ({"optimizer": "lion", "optimizer_kernel": "default"}, "optimizer = 'lion'"),
         ({"engine": "jax"}, "too few cells tell what its steps cost (calibrated: torch)"),
     ],
 )
