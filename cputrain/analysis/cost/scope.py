@@ -13,6 +13,7 @@ import msgspec
 
 from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment
+from cputrain.model.attention_flops import pairs
 from cputrain.model.flops import flops_per_step
 
 FORMULAS: dict[str, tuple[Any, ...]] = {
@@ -39,6 +40,12 @@ SIZES: dict[str, Callable[[Experiment], float]] = {
     **{name: _field(name) for name in FIELDS},
     "channels of a head": lambda e: float(e.model.d_head),
     "tokens of a micro-batch": lambda e: float(e.training.batch_size * e.training.seq_len),
+    "million logits of a micro-batch": lambda e: (
+        e.training.batch_size * e.training.seq_len * e.model.vocab_size / 1e6
+    ),
+    "million pairs of tokens in all heads": lambda e: (
+        e.training.batch_size * e.model.n_head * pairs(e) / 1e6
+    ),
     "GFLOP of a step": lambda e: flops_per_step(e).total / 1e9,
 }
 """What has a range, by what it is called."""

@@ -89,6 +89,16 @@ def test_what_no_cell_had_is_said_and_makes_the_interval_wider(machine):
     assert other.outside == ["activation relu (calibrated gelu, swiglu)"]
 
 
+def test_arrays_larger_than_any_that_was_measured_are_outside_though_no_size_is(machine):
+    """Each size was measured, but not 1024 tokens with 32 000 logits, nor with ten heads."""
+    fields = {"vocab_size": 32_000, "seq_len": 1024, "n_embd": 320, "n_head": 10}
+    large = predict(settled(n_layer=1, mlp_ratio=1, **fields), machine)
+    assert large.outside == [
+        "million logits of a micro-batch 33 (calibrated 0.0329 to 25)",
+        "million pairs of tokens in all heads 7.86 (calibrated 0.0041 to 3.15)",
+    ]
+
+
 def test_memory_that_other_cells_predict_badly_has_a_wider_interval(machine):
     time = machine.engines["torch"].time
     parts = structs.replace(
