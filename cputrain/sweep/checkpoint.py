@@ -57,6 +57,8 @@ class SweepCheckpoint:
         done: keys of the suites that this pass has measured.
         chosen: what this pass takes, where it is not the first (`passes.Further.kept`); None where
             it is not planned yet.
+        all_passes: how many a sweep was to take at most that came to its end with them, though
+            more would tell more; None where none has.
     """
 
     path: Path
@@ -65,12 +67,25 @@ class SweepCheckpoint:
     number: int = 1
     done: tuple[str, ...] = ()
     chosen: dict[str, Any] | None = None
+    all_passes: int | None = None
 
     @classmethod
-    def open(cls, path: Path, wanted: dict[str, Any], fresh: bool) -> SweepCheckpoint:
-        """That of the stopped sweep that wanted the same, or of a new one."""
+    def open(
+        cls, path: Path, wanted: dict[str, Any], fresh: bool, passes: int | None = None
+    ) -> SweepCheckpoint:
+        """That of the sweep that wanted the same and left something to do, or of a new one.
+
+        Args:
+            path: of the file.
+            wanted: what it measures.
+            fresh: whether a new one begins in any case.
+            passes: at most; None where only the time ends them.
+        """
         kept = None if fresh else cls._unfinished(path)
-        return kept if kept and kept.wanted == wanted else cls(path, wanted, new_name())
+        if kept is None or kept.wanted != wanted:
+            return cls(path, wanted, new_name())
+        has_all = passes is not None and kept.all_passes is not None and passes <= kept.all_passes
+        return cls(path, wanted, new_name()) if has_all else kept
 
     @classmethod
     def left_behind(cls, path: Path, wanted: dict[str, Any]) -> str | None:
@@ -93,7 +108,8 @@ class SweepCheckpoint:
             number, done = int(kept["number"]), tuple(kept["done"])
             wanted, session = dict(kept["wanted"]), str(kept["session"])
             chosen = dict(kept["chosen"]) if kept.get("chosen") else None
-            unfinished = cls(path, wanted, session, number, done, chosen)
+            all_passes = None if kept.get("all_passes") is None else int(kept["all_passes"])
+            unfinished = cls(path, wanted, session, number, done, chosen, all_passes)
             return None if kept["finished"] else unfinished
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None  # none, or not what `save` writes: nothing to go on with
@@ -118,6 +134,6 @@ class SweepCheckpoint:
 
     def save(self, finished: bool = False) -> None:
         """Write it down; a finished sweep is not gone on with."""
-        names = ("wanted", "session", "number", "done", "chosen")
+        names = ("wanted", "session", "number", "done", "chosen", "all_passes")
         kept = {name: getattr(self, name) for name in names}
         write_json(self.path, {**kept, "finished": finished})

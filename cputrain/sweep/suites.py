@@ -19,6 +19,7 @@ from cputrain.sweep import (
     checkpoint,
     environments,
     exporting,
+    going_on,
     passes,
     plan,
     safekeeping,
@@ -31,7 +32,6 @@ from cputrain.sweep.fitting import fit
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
 from cputrain.sweep.selection import Choice
-from cputrain.wording import counted
 
 CLOSING_S = 10.0
 """Of them, kept for the peaks that are measured again and for the tables."""
@@ -69,7 +69,7 @@ class Sweep:
         self.asvs = environments.needed(session.mode, machine, suites)
         path = checkpoint.file(session.mode, choice.regexes)
         wanted = checkpoint.wanted(session, choice.regexes, suites)
-        self.checkpoint = SweepCheckpoint.open(path, wanted, choice.fresh)
+        self.checkpoint = SweepCheckpoint.open(path, wanted, choice.fresh, choice.passes)
         self.session = replace(
             session,
             id=self.checkpoint.session,
@@ -93,26 +93,10 @@ class Sweep:
         if choice.leaves_out:
             limit = f"it stops after {minutes(choice.budget_s)} of measuring"
             self.progress.say(f"{limit}; the next run goes on from there")
-        self.progress.say(self._went_before() or self._left_behind())
+        self.progress.say(going_on.line(self.session, self.checkpoint, choice.fresh))
         self.promise = Promise(suites)
         self.progress.say(self.promise.line() or "")
         self.checkpoint.save()
-
-    def _went_before(self) -> str:
-        """What a stopped sweep has measured that this one goes on with; empty without one."""
-        session = replace(self.session, number=self.checkpoint.number)
-        cells = len(measured.done(session))
-        if self.checkpoint.number == 1 and not cells:
-            return ""
-        where = "" if self.checkpoint.number == 1 else f" pass {self.checkpoint.number},"
-        goes_on = f"going on where the last run stopped:{where} {counted(cells, 'cell')} done"
-        return f"{goes_on} (--fresh starts over)"
-
-    def _left_behind(self) -> str:
-        """That a stopped sweep is not gone on with, and why; empty without one."""
-        its = self.checkpoint
-        why = None if self.choice.fresh else SweepCheckpoint.left_behind(its.path, its.wanted)
-        return f"the run that was not finished {why}: all is measured anew" if why else ""
 
     def measure(self, asv: asvenv.Asv) -> None:
         """Take the first pass over every cell, then others over those that are open.
@@ -220,8 +204,10 @@ class Sweep:
         lacking = [f"the rest of {key}" if key in self.in_part else key for key in left_out]
         self.progress.end(summary, machine, self.suites, lacking, self.choice.quick)
         self.progress.without_number(summary, machine, ran)
-        finished = len(ran) == len(self.suites) and not self._open()
-        self.checkpoint.save(finished)
+        is_whole = len(ran) == len(self.suites)
+        finished = is_whole and not self._open()
+        all_passes = self.choice.passes if is_whole and self._has_all_passes() else None
+        replace(self.checkpoint, all_passes=all_passes).save(finished)
         if finished:
             measured.forget(self.session)
         compiled.remove(self.session)
@@ -231,9 +217,7 @@ class Sweep:
         return self.choice.passes is not None and self.checkpoint.number > self.choice.passes
 
     def _open(self) -> bool:
-        """Whether another pass may be taken and would tell more."""
-        if self._has_all_passes():
-            return False
+        """Whether another pass would tell more."""
         if self.checkpoint.chosen is not None:  # a pass that was stopped, and not gone on with yet
             return True
         return bool(passes.further(self.session, self.suites, self.estimate, math.inf).suites)

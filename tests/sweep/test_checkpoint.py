@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from cputrain.sweep import checkpoint
@@ -77,3 +79,11 @@ def test_each_choice_of_suites_has_a_file_of_its_own():
         for regexes in (None, ["SeqLen"], ["SeqLen", "Width"])
     }
     assert len(names) == 6 and {"sweep-full.json", "sweep-quick.json"} <= names
+
+
+def test_a_sweep_that_ended_with_all_its_passes_is_for_one_that_may_take_more(stopped):
+    ended = replace(SweepCheckpoint.open(stopped, WANTED, fresh=False), all_passes=2)
+    ended.save()
+    for passes, goes_on in ((1, False), (2, False), (3, True), (None, True)):
+        state = SweepCheckpoint.open(stopped, WANTED, fresh=False, passes=passes)
+        assert (state == ended) == goes_on

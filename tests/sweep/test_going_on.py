@@ -131,7 +131,7 @@ class Compared(suite.Suite):
 """
 
 
-def test_a_sweep_that_has_all_its_passes_is_finished_and_the_next_one_measures_anew(trial):
+def test_a_sweep_that_has_all_its_passes_is_finished_but_for_one_that_may_take_more(trial):
     path = trial.suites / "trial.py"
     path.write_text(path.read_text() + COMPARED)
     for measured in (1, 2):
@@ -139,6 +139,9 @@ def test_a_sweep_that_has_all_its_passes_is_finished_and_the_next_one_measures_a
         assert status == 0 and "going on" not in out, out
         workers = trial.record("Compared/2")["workers"]
         assert len({worker["session"] for worker in workers}) == len(workers) == measured
+    process = trial.start("run", "--offline", "--passes", "2", "--bench", "Compared")
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 0 and "going on where the last run stopped: pass 2" in out
 
 
 def test_a_pass_that_is_killed_is_gone_on_with_as_it_was_planned(trial):
