@@ -138,6 +138,12 @@ def test_where_no_race_fitted_the_budget_is_what_was_too_short():
     assert tuned.outcome(tried, None)[0].startswith("no change was tried: 36 s are too short")
     every = record(tuned=None, races=[race], not_tried=[])
     assert tuned.outcome(every, None)[0].startswith("no change was surely faster")
+    late = Raced(label="allocator=mimalloc", changes={}, outcome="not tried", reason="no time")
+    race = Race(knob="allocator", reference=DEFAULT.to_json(), candidates=[late])
+    late_ = record(tuned=None, races=[race], not_tried=[], budget_s=36.0)
+    assert tuned.outcome(late_, None)[0].startswith("no change was tried: 36 s are too short")
+    out = record(tuned=None, races=[], not_tried=[], left_out=["allocator=mimalloc"])
+    assert "was not needed beside the others (allocator=mimalloc)" in tuned.outcome(out, None)[0]
 
 
 def test_what_is_tested_is_one_line():

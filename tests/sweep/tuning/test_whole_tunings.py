@@ -15,10 +15,11 @@ from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.record import files, tuning
-from cputrain.record.tuning import TuningRecord
+from cputrain.record.tuning import Race, Raced, TuningRecord
 from cputrain.run.session import Session
-from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning import near, reduced, track
 from cputrain.sweep.tuning.account import shown
+from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 
@@ -192,6 +193,35 @@ def test_without_time_for_that_it_says_what_to_run(tune, capsys):
     tuning_, _ = tune(PRESETS["llm-25m"].experiment, native, minutes=5)
     assert len(tuning_.tracks) == 1
     assert "--keep engine finds what torch can do" in capsys.readouterr().out
+
+
+def test_a_share_of_the_time_that_is_too_short_for_a_start_is_all_of_it(tune):
+    """Workers start in 45 s: 0.4 of what is left is soon less."""
+    tuning_, workers = tune(Experiment(), faster, minutes=6, kept=("engine",), start_s=45.0)
+    assert workers.seconds <= 1.15 * 360
+    record = tuning_.tracks[0].account.record
+    for race in record.races:
+        tried = [raced for raced in race.candidates if raced.outcome not in ("refused", "known")]
+        assert not tried or any(raced.log_ratios for raced in tried), race.knob
+
+
+@pytest.mark.parametrize("name", ["wiki-24m", "llm-25m", "mlm-80m-short"])
+def test_the_least_time_leaves_races_two_starts(name):
+    default = specs.settle(PRESETS[name].experiment)
+    starts = 2 * reduced.start_s(reduced.reduced(default))
+    assert (1 - track.MOST_TEST - track.WITHOUT) * track.least_s(default) >= starts
+
+
+def test_what_failed_is_never_the_likeliest():
+    def raced(label, outcome):
+        ratios = [-0.5] if outcome == "failed" else [-0.1]
+        return Raced(
+            label=label, changes={"huge_pages": "madvise"}, outcome=outcome, log_ratios=ratios
+        )
+
+    race = Race(knob="k", reference={}, candidates=[raced("a", "failed"), raced("b", "raced")])
+    (change,) = near.changes([race], Incumbent.nothing(specs.settle(Experiment()))).values()
+    assert change.label == "b"
 
 
 def test_what_is_kept_is_not_changed(tune):
