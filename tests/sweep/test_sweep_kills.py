@@ -24,6 +24,14 @@ class Long(suite.Suite):
 '''
 
 
+def assert_all_of_one_session(trial, cells):
+    """Each of so many cells has its number, and no other session has measured one."""
+    by_cell = rows(trial)
+    assert len(by_cell) == cells and {row["status"] for row in by_cell.values()} == {"ok"}
+    workers = [w for suite, value in by_cell for w in trial.record(f"{suite}/{value}")["workers"]]
+    assert len({worker["session"] for worker in workers}) == 1
+
+
 def test_a_benchmark_process_that_is_killed_is_a_failed_cell(trial):
     """asv's own process of the cell, which can then neither write a record nor say anything."""
     path = trial.suites / "trial.py"
@@ -76,10 +84,7 @@ def test_asv_that_is_killed_is_a_line_and_the_next_run_goes_on(trial):
 
     status, out = trial.run(*words)
     assert status == 0 and "going on where the last run stopped: " in out, out
-    by_cell = rows(trial)
-    assert len(by_cell) == 4 and {row["status"] for row in by_cell.values()} == {"ok"}
-    cells = [trial.record(f"{suite}/{value}")["workers"] for suite, value in by_cell]
-    assert len({worker["session"] for workers in cells for worker in workers}) == 1
+    assert_all_of_one_session(trial, 4)
 
 
 ONCE = """
@@ -126,10 +131,7 @@ def test_a_conductor_that_dies_ends_the_call_and_the_next_run_measures_its_cells
 
     status, out = trial.run(*words)
     assert status == 0, out
-    by_cell = rows(trial)
-    assert len(by_cell) == 4 and {row["status"] for row in by_cell.values()} == {"ok"}
-    cells = [trial.record(f"{suite}/{value}")["workers"] for suite, value in by_cell]
-    assert len({worker["session"] for workers in cells for worker in workers}) == 1
+    assert_all_of_one_session(trial, 4)
 
 
 SILENT = '''

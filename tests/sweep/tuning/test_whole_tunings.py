@@ -15,11 +15,10 @@ from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.record import files, tuning
-from cputrain.record.tuning import Race, Raced, TuningRecord
+from cputrain.record.tuning import TuningRecord
 from cputrain.run.session import Session
-from cputrain.sweep.tuning import near, reduced, track
+from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.account import shown
-from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 
@@ -203,25 +202,6 @@ def test_a_share_of_the_time_that_is_too_short_for_a_start_is_all_of_it(tune):
     for race in record.races:
         tried = [raced for raced in race.candidates if raced.outcome not in ("refused", "known")]
         assert not tried or any(raced.log_ratios for raced in tried), race.knob
-
-
-@pytest.mark.parametrize("name", ["wiki-24m", "llm-25m", "mlm-80m-short"])
-def test_the_least_time_leaves_races_two_starts(name):
-    default = specs.settle(PRESETS[name].experiment)
-    starts = 2 * reduced.start_s(reduced.reduced(default))
-    assert (1 - track.MOST_TEST - track.WITHOUT) * track.least_s(default) >= starts
-
-
-def test_what_failed_is_never_the_likeliest():
-    def raced(label, outcome):
-        ratios = [-0.5] if outcome == "failed" else [-0.1]
-        return Raced(
-            label=label, changes={"huge_pages": "madvise"}, outcome=outcome, log_ratios=ratios
-        )
-
-    race = Race(knob="k", reference={}, candidates=[raced("a", "failed"), raced("b", "raced")])
-    (change,) = near.changes([race], Incumbent.nothing(specs.settle(Experiment()))).values()
-    assert change.label == "b"
 
 
 def test_what_is_kept_is_not_changed(tune):
