@@ -14,8 +14,8 @@ pytestmark = pytest.mark.tools
 
 README = PROJECT / "README.md"
 DOCS = PROJECT / "docs"
-PAGES = [README, *sorted(DOCS.glob("*.md"))]
-BY_NAME = [pytest.param(page, id=page.name) for page in PAGES]
+PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+BY_NAME = [pytest.param(page, id=str(page.relative_to(PROJECT))) for page in PAGES]
 
 
 def anchors(page):
@@ -38,6 +38,11 @@ def test_the_readme_stays_short_and_names_every_page():
     text = README.read_text()
     assert len(text.splitlines()) <= 150
     assert {page.name for page in DOCS.glob("*.md")} <= set(re.findall(r"docs/([\w-]+\.md)", text))
+
+
+def test_the_page_of_figures_names_all_of_their_pages():
+    named = set(re.findall(r"\(figures/([\w-]+\.md)", (DOCS / "figures.md").read_text()))
+    assert named == {page.name for page in (DOCS / "figures").iterdir()}
 
 
 @pytest.mark.parametrize("page", BY_NAME)

@@ -25,7 +25,7 @@ Sort = Literal["net", "whole", "faulting"]
 MANY_FAULTS = 30_000
 """Page faults a second from which they make the noise of a block: with fewer than 10 000, pairs of
 torch scattered by 3.9 %, from 30 000 to 60 000 by 6.6 %, beyond 200 000 by 9.8 %, whatever their
-steps took (docs/figures.md). In a virtual machine the host has a part in each."""
+steps took (docs/figures/turns.md). In a virtual machine the host has a part in each."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ UNSTEADY = f"its worker was not steady and alone tells only what is beyond {ONE_
 PLACES_DIFFER = 1.6
 """An effect has not been seen to differ by more from place to place. References' steps differed by
 up to 1.53x, as the effect of a cell would that takes as long everywhere; the effects that lay
-furthest apart were 1.95x and 1.49x (docs/figures.md)."""
+furthest apart were 1.95x and 1.49x (docs/figures/places.md)."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 A hypervisor may put two CPUs of a virtual machine on cores that share a cache, and minutes later on
 cores that do not; nothing that the guest can read says so. Threads that train together hand their
 arrays from core to core: on an EPYC a step of the baseline took 1.3 times as long while a round
-trip took 345 ns as while it took 57, and on one thread as long in both (docs/figures.md).
+trip took 345 ns as while it took 57, and on one thread as long in both (docs/figures/places.md).
 
 Two threads, bound to one CPU each, write to one cache line in turns. The code is machine code, as
 that of `clock`: an interpreter takes longer for a turn than the line does.

@@ -17,7 +17,7 @@ A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
 """
 MOVED = 2.0
 """Ratio of two round trips from which a hypervisor has moved a CPU meanwhile: 57 and 345 ns were
-seen (docs/figures.md), and 50 to 80 where none was moved."""
+seen (docs/figures/places.md), and 50 to 80 where none was moved."""
 SHARED = 1.4
 """From this ratio of times at once and alone on (`machine.one_core`) two CPUs are one core."""
 

@@ -24,7 +24,7 @@ MOST_APART = math.log(1e6)
 """Of the two blocks of a pair, in logarithms: what lies further apart was not measured."""
 UNLIKE_WARM = 1.5
 """Times the fastest warm step from which blocks are not what was warm: 5 of 797 workers were beyond
-it, the worst outliers among them (docs/figures.md)."""
+it, the worst outliers among them (docs/figures/turns.md)."""
 
 
 class WorkerRecord(Readings, frozen=True, kw_only=True):

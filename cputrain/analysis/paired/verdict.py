@@ -16,7 +16,7 @@ setting for less, and a machine, a compiler or a memory layout moves a step time
 ONE_PAIR_TELLS = 3.0
 """By a single pair only what is beyond this ratio is told: blocks of one step took twice as
 long as others of the same worker, and another cell was 1.8x by one pair and 1.0x in other sweeps
-(docs/figures.md)."""
+(docs/figures/turns.md)."""
 
 Word = Literal["faster", "slower", "same", "not told"]
 

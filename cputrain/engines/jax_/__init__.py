@@ -10,7 +10,7 @@ of many steps; torch 2.13's fused step took 69 to 77 ms beside it.
   of the time, which system.allocator = "glibc_thresholds" halves.
 - Not taken: jax_cpu_enable_async_dispatch off. The calling thread's memory is glibc's main heap,
   whose free end goes back to the kernel: large shapes fault in every step, and A/A cells of the
-  default experiment scatter by 12 % (docs/figures.md, JAX's peak memory).
+  default experiment scatter by 12 % (docs/figures/places.md).
 - Fused loops added up the residual stream from the embedding on, in each norm of each block.
   `model`: barriers (and 2-D arrays). XLA drops barriers early on a CPU unless told otherwise.
 - 25 copies of weights a step, made as the update writes over what a product still reads.

@@ -20,7 +20,7 @@ glibc keeps what is given back in blocks of up to 32 MiB for the next step; larg
 to the kernel, which clears new ones page by page. So it does with the whole of a thread's heap,
 which has 64 MiB and so only one or two of the largest blocks: with 32 MB for the default experiment
 four of 40 steps faulted 30 MB anew in the median process, and 30 in one of 16; with 8 MB none in 6
-of 8 (docs/figures.md).
+of 8 (docs/figures/places.md).
 """
 
 
