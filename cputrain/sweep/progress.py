@@ -29,6 +29,9 @@ class Progress:
 
     Args:
         console: where to; standard output where left out.
+
+    Attributes:
+        failed: how many cells have no number, as far as they were told, and what else went wrong.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -123,6 +126,7 @@ class Progress:
         elif event.status != "ok":
             self._fail(cell, event.status, event.reason or "the record gives no reason")
         else:
+            self._has_number(cell)
             assert event.step_s is not None  # as a worker that is ok has samples
             rate = event.tokens_per_step / event.step_s
             self.say(
@@ -151,9 +155,17 @@ class Progress:
 
     def _fail(self, cell: str, status: str, reason: str) -> None:
         assert self._suite is not None
-        self.failed += 1
-        self._reported.add((self._suite.name, cell))
+        key = (self._suite.name, cell)
+        self.failed += key not in self._reported
+        self._reported.add(key)
         self.say(f"  {cell:>{self._wide}}  {status}: {reason}")
+
+    def _has_number(self, cell: str) -> None:
+        """A cell that had failed before does not count as failed any more."""
+        assert self._suite is not None
+        key = (self._suite.name, cell)
+        self.failed -= key in self._reported
+        self._reported.discard(key)
 
     def close(self) -> None:
         """Take the bar away."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from found_suites import ALL
+from msgspec import structs
 from rich.console import Console
 
 from cputrain.record.events import WorkerEnded
@@ -60,6 +61,20 @@ def test_cells_of_long_names_stand_below_one_another(console):
     progress.call_done()
     places = {line.index(" a step") for line in shown(console) if " a step" in line}
     assert len(places) == 1
+
+
+def test_a_cell_that_has_a_number_in_the_end_has_not_failed(console):
+    suite = planned("SeqLen")
+    progress, good = Progress(console), ended(suite, suite.cells[1], 2.0)
+    bad = structs.replace(good, status="failed", reason="killed", step_s=None)
+    progress.call([suite])
+    progress.event(bad)
+    progress.event(bad)
+    assert progress.failed == 1
+    progress.event(good)
+    assert progress.failed == 0
+    progress.event(good)
+    assert progress.failed == 0
 
 
 def test_a_baseline_has_no_ratio_and_a_cell_that_ran_elsewhere_says_where(console):
