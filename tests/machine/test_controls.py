@@ -110,6 +110,19 @@ def test_without_turbo_the_reach_is_the_nominal_clock(tmp_path):
     assert Frequency(desktop(tmp_path / "d"), (0,)).nominal_ghz() == 3.8
 
 
+def test_turbo_is_not_asked_of_a_cpu_that_has_none(tmp_path):
+    intel = laptop(tmp_path)
+    assert Turbo(intel).why_not("on") is None  # no /proc/cpuinfo tells
+    told = intel.path("/proc/cpuinfo")
+    told.parent.mkdir(parents=True)
+    told.write_text("flags\t: sse2 ida avx\n")
+    assert Turbo(intel).why_not("on") is None
+    told.write_text("flags\t: sse2 avx\n")
+    assert "its firmware has turned it off" in Turbo(intel).why_not("on")
+    assert Turbo(intel).why_not("off") is None
+    assert Turbo(server(tmp_path / "acpi")).why_not("on") is None  # its boost is the kernel's own
+
+
 def test_limits_are_raised_from_above_and_lowered_from_below(tmp_path):
     kernel = laptop(tmp_path)
     frequency = Frequency(kernel, (0,))

@@ -61,10 +61,18 @@ def why_no_policy(files: Files, cpus: Collection[int] | None) -> str | None:
 
 def is_virtual(files: Files) -> bool:
     """Whether x86's flags say that a hypervisor runs this machine."""
+    return _flag("hypervisor", files) is True
+
+
+def _flag(name: str, files: Files) -> bool | None:
+    """Whether x86's flags have it; None where they are not told.
+
+    Without "ida" intel_pstate takes no value for its turbo switch.
+    """
     try:
-        return "hypervisor" in cpu.info(files.root, "flags").split()
+        return name in cpu.info(files.root, "flags").split()
     except reading.Unknown:
-        return False
+        return None
 
 
 class PolicyControl(Control):
@@ -189,7 +197,9 @@ class Turbo(Control):
         return next((value for value in ("on", "off") if self.is_set(value)), None)
 
     def why_not(self, value: str) -> str | None:
-        if self.names():
+        if names := self.names():
+            if value == "on" and names == [NO_TURBO] and _flag("ida", self.files) is False:
+                return "this CPU has no turbo, or its firmware has turned it off"
             return None
         if is_virtual(self.files):
             return "no turbo switch here: in a virtual machine the host decides about the clock"
