@@ -88,13 +88,15 @@ class CellRun(RecordedCell):
         """A fresh worker beside the reference, which leaves a record of its own when it is new."""
         remove_left(self.folder)
         keeps_none = recording.request(self.session, self.folder, keeps_model=False)
+        if self.reference_of is not None:
+            self.set_machine("reference")
         if (reference := self.beside.refer(keeps_none)) is not None:
             counts = reference.ready.counts
             self.record = self.record.but(reference=reference.worker, reference_counts=counts)
             if reference.proof is not None:
                 self.reference_s = reference.proof.so_far.training_s
                 self._save_reference(reference, reference.proof)
-        self.set_machine()
+        self.set_machine("cell")
         self._keeps_model = self.key.is_baseline or recording.has_room(self.session)
         request = recording.request(self.session, self.folder, self._keeps_model)
         if self.experiment.training.fine_tuning != "scratch":
@@ -165,10 +167,7 @@ class CellRun(RecordedCell):
         return self.experiment.identity, beside, str(self.folder)
 
     def _block(self, side: Side) -> Sampled:
-        if side == "cell":
-            self.set_machine()
-        else:
-            self.machine.leave_to_the_reference()
+        self.set_machine(side)
         return self.beside.block(side)
 
     def _add(self, sampled: Sampled) -> None:

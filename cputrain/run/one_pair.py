@@ -16,7 +16,7 @@ from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
 from cputrain.record.part import Part, Parts
 from cputrain.record.process import Turn
-from cputrain.run import one_request, placement
+from cputrain.run import one_request
 from cputrain.run.cell import CellRun
 from cputrain.run.failed import CellFailed
 from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
@@ -54,7 +54,7 @@ def run(request: PairRequest) -> None:
         baseline=again,
     )
     with contextlib.suppress(CellFailed, NotImplementedError):  # the record has the reason
-        cell.refuse_if(placement.why_not(cell.experiment))
+        cell.refuse_where_it_cannot_run()
         for _ in range(cell.experiment.budget.samples):
             cell.sample()
             cell.settle()

@@ -65,6 +65,11 @@ def why_not(experiment: Experiment, stack: str | None = None) -> str | None:
     return None
 
 
+def because_of_reference(reason: str | None) -> str | None:
+    """Why a cell cannot run that is measured beside what cannot, for that reason."""
+    return None if reason is None else f"its baseline cannot run here: {reason}"
+
+
 VNNI = ("avx_vnni", "avx512_vnni", "amx_int8")
 """Instructions that add products of bytes in 32 bits; older ones saturate at 16 (oneDNN)."""
 

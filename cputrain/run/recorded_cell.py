@@ -11,9 +11,10 @@ from cputrain.record.cell import CellKey
 from cputrain.record.part import Status
 from cputrain.record.process import Turn
 from cputrain.record.worker import WorkerRecord
-from cputrain.run import recording
+from cputrain.run import placement, recording
 from cputrain.run.machine_settings import MachineSettings
 from cputrain.run.session import Session
+from cputrain.worker.blocks import Side
 
 
 class RecordedCell:
@@ -43,7 +44,7 @@ class RecordedCell:
         self.reference_of = specs.settle(reference) if reference is not None and steady else None
         self.no_reference = "a first step is timed" if not steady else "the suite has no baseline"
         self.reference_s, self.measures = 0.0, True
-        self.machine = MachineSettings(self.experiment)
+        self.machine = MachineSettings(self.experiment, self.reference_of)
         suites = paths.output_folder(self.session.machine, self.session.mode)
         self.folder = suites / key.suite / key.name
         self.record = self.opened()
@@ -62,6 +63,12 @@ class RecordedCell:
             self.close("skipped", reason)
             raise NotImplementedError(reason)
 
+    def refuse_where_it_cannot_run(self) -> None:
+        """Refuse what this machine cannot run, or not the reference of."""
+        self.refuse_if(placement.why_not(self.experiment))
+        if self.reference_of is not None:
+            self.refuse_if(placement.because_of_reference(placement.why_not(self.reference_of)))
+
     def leave_if(self, reason: str | None) -> None:
         """As `refuse_if`, for what another environment runs: what that one has left stays."""
         if reason is not None:
@@ -73,10 +80,10 @@ class RecordedCell:
         """Record that the process of this cell died before it could say anything."""
         self.close("failed", reason)
 
-    def set_machine(self) -> None:
-        """Set the machine as the experiment says; the record has what was changed."""
+    def set_machine(self, side: Side) -> None:
+        """Set the machine as a side's experiment says; the record has what was for the cell."""
         try:
-            self.machine.set()
+            self.machine.set(side)
         finally:
             self.record = self.record.but(machine_changes=self.machine.record)
 
@@ -104,8 +111,8 @@ class RecordedCell:
             status, reason = "failed", f"{reason}; {left}" if reason else left
         self._note_wall()
         self.record = self.record.but(status=status, reason=reason)
-        if self.machine.record:
-            self.record = self.record.but(machine_changes=self.machine.record)
+        if changes := self.machine.record:
+            self.record = self.record.but(machine_changes=changes)
         try:
             self.save()
         finally:

@@ -18,7 +18,7 @@ from cputrain.experiment import PART_OF, Experiment
 from cputrain.machine.parent import die_with_parent
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
-from cputrain.run import asv_server, asv_words, placement, stacks
+from cputrain.run import asv_server, asv_words, stacks
 from cputrain.run.cell import CellRun
 from cputrain.run.session import Session
 from cputrain.run.variable import Values, Variable, lists
@@ -121,7 +121,7 @@ class Suite(Variable):
             measures_again=self.measures_again,
         )
         self._cell.leave_if(stacks.why_elsewhere(self._cell.experiment))
-        self._cell.refuse_if(placement.why_not(self._cell.experiment))
+        self._cell.refuse_where_it_cannot_run()
         self._cell.refuse_if(self._cell.why_no_start())
         self.repeat = self._cell.begin(fewer=not Session.from_env().pairs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -177,15 +178,19 @@ def _line(error: Exception, where: str = "") -> str:
 def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
     cells, samples = [], kind.base().budget.samples
     runs = {values: kind.experiments(*values) for values in kind.cells()}  # once: it takes a while
+    why_not = functools.cache(placement.why_not)  # cells share their reference
     for values, (base, varied) in runs.items():
         like = kind.cells_like(*values)
         baseline = next((cell for cell in like if is_baseline(*runs[cell])), None)
         experiment = varied.but(samples=samples)
-        why_not = placement.why_not(experiment, stacks.of(experiment))
+        reason = why_not(experiment, stacks.of(experiment))
+        is_paired = baseline is not None and varied.runtime.jit_state == "steady"
+        if reason is None and is_paired:
+            reason = placement.because_of_reference(why_not(base, stacks.of(base)))
         name, reference = None, None
         if baseline is not None:
             name, reference = paths.cell_name(baseline), base.identity
-        cells.append(PlannedCell(values, experiment, why_not, name, reference))
+        cells.append(PlannedCell(values, experiment, reason, name, reference))
     return tuple(cells)
 
 

@@ -103,8 +103,8 @@ class Trial:
         (machine,) = (self.folder / "output").iterdir()
         return machine
 
-    def record(self, cell: str) -> dict:
-        return json.loads((self.output / cell / "run.json").read_text())
+    def record(self, cell: str, file: str = "run.json") -> dict:
+        return json.loads((self.output / cell / file).read_text())
 
     def wait_for(self, pattern: str, process: subprocess.Popen) -> None:
         end = time.monotonic() + 120

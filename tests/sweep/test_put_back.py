@@ -30,6 +30,16 @@ class Chosen(suite.Suite):
 
     def vary(self, base, value):
         return base.but(governor=value)
+
+
+class Fastest(Chosen):
+    """Governors beside another one than the machine has."""
+
+    values = ("performance", "powersave")
+
+    @classmethod
+    def base(cls):
+        return super().base().but(governor="performance")
 '''
 WORDS = ("run", "--offline", "--passes", "1", "--bench", "Chosen")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -42,6 +52,11 @@ def made(trial):
     (trial.suites / "clocks.py").write_text(SUITE)
     trial.env["CPUTRAIN_MACHINE_ROOT"] = str(kernel.root)
     return kernel
+
+
+def governor_in_force(worker):
+    (check,) = [check for check in worker["in_force"] if check["name"] == "governor"]
+    return check["found"] if check["ok"] else None
 
 
 def until(condition):
@@ -82,8 +97,7 @@ def test_what_will_change_is_said_and_that_it_was_put_back(trial, made):
     everywhere = policy("*", "scaling_governor")
     assert change["written"] == {everywhere: "performance"}
     assert change["before"] == {everywhere: "powersave"} and change["put_back"] is True
-    checks = {check["name"]: check for check in worker["in_force"]}
-    assert checks["governor"]["found"] == "performance" and checks["governor"]["ok"]
+    assert governor_in_force(worker) == "performance"
     (worker,) = trial.record("Chosen/powersave")["workers"]
     assert worker["machine_changes"] == []  # as it was already
     (worker,) = trial.record("Chosen/ondemand")["workers"]
@@ -99,3 +113,30 @@ def test_without_leave_nothing_is_changed(trial, made):
     assert worker["status"] == "skipped"
     assert "allow it with --allow-machine-changes" in worker["reason"]
     assert everything(made) == before
+
+
+def test_a_reference_has_the_settings_of_its_own(trial, made):
+    before = everything(made)
+    process = trial.start(*WORDS[:-1], "Fastest", "--allow-machine-changes")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    (worker,) = trial.record("Fastest/powersave")["workers"]
+    assert worker["status"] == "ok" and worker["machine_changes"] == []  # as it was already
+    assert governor_in_force(worker) == "powersave" and len(worker["pairs"]) > 1
+    (worker,) = trial.record("Fastest/performance")["workers"]
+    (change,) = worker["machine_changes"]
+    assert worker["status"] == "ok" and change["put_back"] is True
+    (reference,) = trial.record("Fastest/performance", "references.json")["workers"]
+    assert governor_in_force(reference) == "performance"
+    assert everything(made) == before
+
+
+def test_where_the_reference_cannot_run_its_cells_are_skipped(trial, made):
+    process = trial.start(*WORDS[:-1], "Fastest")
+    out, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, out
+    for cell in ("performance", "powersave"):
+        (worker,) = trial.record(f"Fastest/{cell}")["workers"]
+        assert worker["status"] == "skipped"
+        assert "allow it with --allow-machine-changes" in worker["reason"]
+    assert worker["reason"].startswith("its baseline cannot run here: ")
