@@ -114,13 +114,13 @@ def _cell_effect(
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
     later = effect(others, noise) if others else None
-    elsewhere, said = None, verdict(made, noise)
-    if pairs.place not in (None, at.usual):
-        elsewhere = pairs.place
-        if not _is_beyond(PLACES_DIFFER, made):
+    said = verdict(made, noise)
+    elsewhere = None if pairs.place in (None, at.usual) else pairs.place
+    if made.low is not None:  # without an interval no pass tells
+        if elsewhere is not None and not _is_beyond(PLACES_DIFFER, made):
             said = Verdict("not told", 1)
-    if not is_steady and not _is_beyond(ONE_PAIR_TELLS, made):
-        said = Verdict("not told", max(1, said.further_passes or 1))
+        if not is_steady and not _is_beyond(ONE_PAIR_TELLS, made):
+            said = Verdict("not told", max(1, said.further_passes or 1))
     return CellEffect(
         made, noise, said, math.exp(first.median), later, elsewhere, is_unsteady=not is_steady
     )

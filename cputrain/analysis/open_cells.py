@@ -16,8 +16,8 @@ def untold(analysis: Analysis, session: str) -> list[Key]:
     """The cells of a session that have no effect at the machine's usual place yet.
 
     All of their pairs but one were dropped, or they were taken while the CPUs lay elsewhere than
-    for most of the machine's, or by one worker that was not steady, and that does not tell. Each
-    measurement once.
+    for most of the machine's, or by one worker that was not steady, and that does not tell. Not
+    those of which nothing tells the noise: as little would a further pass. Each measurement once.
     """
     return [
         (cell.suite, cell.value)
@@ -35,6 +35,8 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
     if known is None:
         return True
     if known.verdict.word != "not told" or identical.is_identical(analysis.cells[index]):
+        return False
+    if known.noise is None:
         return False
     return known.elsewhere is not None or known.is_unsteady or known.effect.is_of_one_pair
 

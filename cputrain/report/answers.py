@@ -145,7 +145,9 @@ def _open(cells: Sequence[CellRow]) -> Statement | None:
     ]
     if not its:
         return None
+    bare = sum(row["effect_low"] is None for _, row in its)
     near = [(cell, row) for cell, row in its if row["further_passes"] is not None]
+    far = len(its) - len(near) - bare
     seconds = sum(row["further_passes"] * _pass_s(cell) for cell, row in near)
     text = f"Not told yet: {counted(len(its), 'cell')}."
     if near:
@@ -153,10 +155,19 @@ def _open(cells: Sequence[CellRow]) -> Statement | None:
         which = which if len(near) == len(its) else f"{len(near)} of them"
         text += f" About {words.duration(max(seconds, 60))} more would tell {which}"
         text += ": python3 bench.py goes on there."
-    if len(near) < len(its):
-        far = "The others differ" if near else "They differ"
-        text += f" {far} by too little for what the noise here lets be told in reasonable time."
+    if far:
+        text += f" {_some(far, len(its), 'differs', 'differ')} by too little for what the noise"
+        text += " here lets be told in reasonable time."
+    if bare:
+        text += f" {_some(bare, len(its), 'has', 'have')} no interval: no A/A pair of"
+        text += f" {'its' if bare == 1 else 'their'} engine."
     return Statement(text, tuple(row for _, row in its))
+
+
+def _some(part: int, whole: int, singular: str, plural: str) -> str:
+    """ "It differs", "They differ", "1 of them differs", "3 of them differ"."""
+    who = f"{part} of them" if part < whole else "It" if whole == 1 else "They"
+    return f"{who} {singular if part == 1 else plural}"
 
 
 def _pass_s(cell: CellResult) -> float:

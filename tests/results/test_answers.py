@@ -162,6 +162,35 @@ def test_what_is_open_says_how_long_it_would_take(noise):
     assert known.open.text.startswith(f"Not told yet: 1 cell. About {left} more would tell it: ")
 
 
+@pytest.mark.parametrize("beside_others", [False, True])
+def test_what_has_no_interval_is_told_apart_from_what_differs_by_too_little(noise, beside_others):
+    if beside_others:
+        setting(noise, "pinning", ("none", "close"), (0.042, 0.0408), workers=1, wall_s=90.0)
+    noise.suite("Framework", "engine", ("torch", "numpy"))
+    noise.cell("Framework", "torch", 0.042)
+    numpy = USUAL.but(engine="numpy", attention_backend="manual")
+    noise.cell("Framework", "numpy", 0.084, numpy)
+    text = answers(noise).open.text
+    bare = "no interval: no A/A pair of its engine."
+    if not beside_others:
+        assert text == f"Not told yet: 1 cell. It has {bare}"
+        return
+    near, _, rest = text.partition(" more would tell 1 of them: ")
+    assert near.startswith("Not told yet: 2 cells. About ")
+    assert rest == f"python3 bench.py goes on there. 1 of them has {bare}"
+
+
+def test_what_no_number_of_passes_would_tell_differs_by_too_little(project):
+    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
+    for copy, step_s in zip("ABCD", (0.028, 0.064, 0.055, 0.032), strict=True):
+        project.cell("Baseline", copy, step_s)
+    setting(project, "pinning", ("none", "close"), (0.042, 0.0414), workers=1)
+    assert answers(project).open.text == (
+        "Not told yet: 1 cell. It differs by too little for what the noise here lets be told in "
+        "reasonable time."
+    )
+
+
 def test_failures_and_skips_are_told_apart(noise):
     noise.suite("CoreCount", "cores", (4, 8))
     noise.record("CoreCount", 4, [failure(USUAL.but(cores=4), "skipped", "only 2 CPUs")])

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec import structs
+from settled import settled
 
 from cputrain.analysis.effects import analyse
 from cputrain.analysis.open_cells import candidates, untold
@@ -105,6 +106,18 @@ def test_a_worker_that_was_not_steady_tells_nothing_alone_and_gets_another_pass(
     assert row["steady"] == (changes.get("steady") and is_steady)
     row, passes = known(slow.but(**changes), slow.but(id="again", started="2026-11-21T12:00:00Z"))
     assert (row["verdict"], passes) == ("slower", []), "another pass tells"
+
+
+def test_without_noise_no_pass_tells_of_a_worker_that_was_not_steady(project):
+    project.suite("Framework", "engine", ("torch", "numpy"))
+    project.cell("Framework", "torch", 0.042)
+    numpy = settled(engine="numpy", attention_backend="manual")
+    (slow, *_) = project.cell("Framework", "numpy", 0.060, numpy, workers=1)
+    project.record("Framework", "numpy", [slow.but(steady=False)])
+    known = analyse(rows.read(project.root, "here")[0], {})
+    (row,) = (row for row in known.rows if row["value"] == "numpy")
+    assert untold(known, slow.session) == []
+    assert (row["verdict"], row["further_passes"]) == ("not told", None)
 
 
 def test_what_no_noise_comes_near_is_told_by_a_worker_that_was_not_steady(project):

@@ -112,6 +112,20 @@ def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     assert ("SeqLen", "512") in open_cells.untold(known, session)
 
 
+def test_without_noise_no_pass_tells_of_what_was_measured_elsewhere(project):
+    project.suite("Heads", "n_head", (2, 4))
+    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
+    project.record("Heads", 4, [at(record, 57.0) for record in alike])
+    project.result("Heads", 4, [0.04])
+    numpy = USUAL.but(engine="numpy", attention_backend="manual")
+    alone = beside(worker(numpy, steps(0.08, project.rng)), 0.06, project.rng)
+    row = row_of(sweep(project, at(alone, 67.0, at_once=1.75)))
+    found, _ = rows.read(project.root, "here")
+    assert open_cells.untold(effects.analyse(found, {}), alone.session) == []
+    assert (row["verdict"], row["further_passes"]) == ("not told", None)
+    assert row["reason"].startswith("no interval: no A/A pair of this engine; measured while")
+
+
 def test_what_no_place_would_make_of_it_is_told_from_elsewhere(project):
     project.suite("Heads", "n_head", (2, 4))
     alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
