@@ -49,6 +49,23 @@ class Ratio:
         return "slower" if self.low > 1 else "faster"
 
 
+@dataclass(frozen=True)
+class _Side:
+    """What one machine says.
+
+    Attributes:
+        log_s: mean logarithm of a step.
+        drift: variances of how well its usual speed is known, with their degrees of freedom; None
+            where too few moments tell one.
+        effects: variance of its effects; None where one of them has no interval.
+    """
+
+    name: str
+    log_s: float
+    drift: list[tuple[float | None, float]]
+    effects: float | None
+
+
 def by_suite(first: Machine, other: Machine, equal: Sequence[Equal]) -> list[Ratio]:
     """A ratio for each suite and engine, in their order."""
     groups: dict[tuple[str, str], list[Equal]] = {}
@@ -81,48 +98,59 @@ def _ratio(
     """The mean over suites of the mean over their cells, of logarithms."""
     weights = [1 / (len(suites) * len(pairs)) for pairs in suites for _ in pairs]
     every = [pair for pairs in suites for pair in pairs]
-    log_first, parts = _side(first, [pair.first for pair in every], weights)
-    log_other, more = _side(other, [pair.other for pair in every], weights)
-    value = log_first - log_other
+    sides = (
+        _side(first, [pair.first for pair in every], weights),
+        _side(other, [pair.other for pair in every], weights),
+    )
+    value = sides[0].log_s - sides[1].log_s
     counts = len(every), len(suites)
-    known = [(part, free) for part, free in (*parts, *more) if part is not None]
-    if len(known) < len(parts) + len(more):
-        sides = ((first, parts), (other, more))
-        lacking = [m.name for m, its in sides if any(part is None for part, _ in its)]
-        why = f"no interval: too few moments of {' and '.join(lacking)} tell its drift"
-        return Ratio(engine, math.exp(value), None, None, *counts, why, suite)
+    parts = [part for side in sides for part in (*side.drift, (side.effects, MANY))]
+    known = [(variance, free) for variance, free in parts if variance is not None]
+    if len(known) < len(parts):
+        return Ratio(engine, math.exp(value), None, None, *counts, _why_none(sides), suite)
     half = _half(known)
     ends = math.exp(value - half), math.exp(value + half)
     return Ratio(engine, math.exp(value), *ends, *counts, None, suite)
 
 
-def _side(
-    machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]
-) -> tuple[float, list[tuple[float | None, float]]]:
-    """One machine's mean logarithm of a step; and its variances, with their degrees of freedom.
+def _why_none(sides: Sequence[_Side]) -> str:
+    """Why a ratio has no interval, by the machines that lack something."""
+    drifting = [side.name for side in sides if any(variance is None for variance, _ in side.drift)]
+    bare = [side.name for side in sides if side.effects is None]
+    why = [f"too few moments of {' and '.join(drifting)} tell its drift"] if drifting else []
+    why += [f"not every effect on {' and '.join(bare)} has one"] if bare else []
+    return f"no interval: {'; '.join(why)}"
+
+
+def _side(machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]) -> _Side:
+    """One machine's.
 
     A reference is off by the same in all cells that were measured beside it. A cell without a pair
     that counts is as it was measured, at any speed that the machine had.
     """
-    total, own_variance = 0.0, 0.0
+    total, effects = 0.0, 0.0
+    has_intervals = True
     shares: dict[str, float] = {}
-    parts: list[tuple[float | None, float]] = []
+    drift: list[tuple[float | None, float]] = []
     for (cell, row), weight in zip(cells, weights, strict=True):
         usual = machine.references.usual(cell, row)
         if usual is None:
             total += weight * math.log(cell.step_s or 1.0)
             wander = machine.references.wander
             known = (weight**2 * wander.log_sd**2, wander.degrees) if wander else (None, 1.0)
-            parts.append(known)
+            drift.append(known)
             continue
         total += weight * usual.log_s
-        own_variance += weight**2 * usual.variance
+        if usual.variance is None:
+            has_intervals = False
+        else:
+            effects += weight**2 * usual.variance
         shares[usual.reference] = shares.get(usual.reference, 0.0) + weight
     for name, share in shares.items():
         its = machine.references.by_name[name]
         variance = None if its.variance is None else share**2 * its.variance
-        parts.append((variance, its.degrees))
-    return total, [*parts, (own_variance, MANY)]
+        drift.append((variance, its.degrees))
+    return _Side(machine.name, total, drift, effects if has_intervals else None)
 
 
 def _half(parts: Iterable[tuple[float, float]]) -> float:

@@ -52,12 +52,12 @@ class Usual:
 
     Attributes:
         log_s: logarithm of its step time.
-        variance: of that, but for its reference's.
+        variance: of that, but for its reference's; None where its effect has no interval.
         reference: name of that in `References`.
     """
 
     log_s: float
-    variance: float
+    variance: float | None
     reference: str
 
 
@@ -81,10 +81,10 @@ class References:
         effect, low, high = (row[key] for key in ("effect", "effect_low", "effect_high"))
         if name is None or not isinstance(effect, float) or effect <= 0:
             return None
-        known = isinstance(low, float) and isinstance(high, float) and 0 < low <= high
-        half = math.log(high / low) / 2 if known else 0.0  # type: ignore[operator]
-        log_s = math.log(effect) + self.by_name[name].log_s
-        return Usual(log_s, (half / SURE) ** 2, name)
+        log_s, variance = math.log(effect) + self.by_name[name].log_s, None
+        if isinstance(low, float) and isinstance(high, float) and 0 < low <= high:
+            variance = (math.log(high / low) / 2 / SURE) ** 2
+        return Usual(log_s, variance, name)
 
 
 def references(cells: Sequence[CellRow]) -> References:

@@ -104,6 +104,27 @@ def test_a_cell_without_pairs_may_be_at_any_speed_of_its_machine():
     assert without.high / without.low > with_pairs.high / with_pairs.low
 
 
+def test_without_the_interval_of_an_effect_there_is_none_and_a_reason():
+    """An unknown error is no error of 0: two machines of the same speed are not told apart."""
+    rng = np.random.default_rng(8)
+    first, other = Made(rng, 1.0, sd=0.001), Made(rng, 1.0, sd=0.001)
+    first.name = "bare"
+    equal = pairs(first, other)[:4]
+    cell, row = first.cell("S0/0", effect=1.2)
+    bare = row | {"effect_low": None, "effect_high": None}
+    lines = ratios.by_suite(first, other, [like("S0", (cell, bare), equal[0].other), *equal[1:]])
+    assert (lines[0].low, lines[0].high, lines[0].verdict) == (None, None, "not told")
+    assert lines[0].reason == "no interval: not every effect on bare has one"
+    assert lines[0].value > 1.03
+    other.references = References(
+        {"torch": Reference(0.0, None, 1.0, None)}, other.references.of_cell, None
+    )
+    (line,) = ratios.by_suite(first, other, [like("S0", (cell, bare), equal[0].other)])
+    assert line.reason == (
+        "no interval: too few moments of m tell its drift; not every effect on bare has one"
+    )
+
+
 def test_without_moments_there_is_no_interval_and_a_reason():
     rng = np.random.default_rng(8)
     first, other = Made(rng, 1.0), Made(rng, 1.0)
