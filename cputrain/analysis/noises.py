@@ -76,7 +76,7 @@ class Noises:
             cell: with workers.
             pairs: of these.
         """
-        engines = {identical.engine(cell), self.references[cell.name]}
+        engines = _engines(cell, self.references)
         session = cell.workers[-1].session
         known = [self.learned.get(NoiseKey(session, name)) for name in engines if name is not None]
         noises = [its.of_sort(pairs.sort) for its in known if its is not None]
@@ -88,6 +88,8 @@ def learn(cells: Sequence[CellResult], places: Places | None = None) -> Noises:
     """What the cells of one machine say of its noise.
 
     A cell whose reference has another engine tells nothing: two kinds of noise are in its pairs.
+    Its two engines have a noise in its session all the same, that of the other sessions where no
+    other cell of it tells one: a suite of engines may be all that was measured again.
 
     Args:
         cells: of one machine.
@@ -96,12 +98,22 @@ def learn(cells: Sequence[CellResult], places: Places | None = None) -> Noises:
     """
     references = identical.reference_engines(cells)
     by_key: dict[NoiseKey, list[CellResult]] = {}
-    for cell in cells:
+    measured = [cell for cell in cells if cell.ok and cell.workers]
+    for cell in measured:
         name = identical.engine(cell)
-        if cell.ok and cell.workers and name is not None and references[cell.name] == name:
+        if name is not None and references[cell.name] == name:
             by_key.setdefault(NoiseKey(cell.workers[-1].session, name), []).append(cell)
+    for cell in measured:
+        for name in _engines(cell, references):
+            if name is not None:
+                by_key.setdefault(NoiseKey(cell.workers[-1].session, name), [])
     learned = {key: _learned(key, here, by_key, places) for key, here in by_key.items()}
     return Noises(learned, references)
+
+
+def _engines(cell: CellResult, references: Mapping[str, str | None]) -> tuple[str | None, ...]:
+    """A cell's engine, and its reference's where that is another one."""
+    return tuple(dict.fromkeys((identical.engine(cell), references[cell.name])))
 
 
 def _learned(

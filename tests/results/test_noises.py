@@ -76,6 +76,22 @@ def test_an_engine_without_identical_cells_has_none(rng):
     assert noises.learn(cells).of(alone, counted(alone.workers)) is None
 
 
+@pytest.mark.parametrize("is_torch_there", [True, False])
+def test_engines_measured_again_have_the_noise_of_earlier_sessions(rng, is_torch_there):
+    """Framework alone, or its cell of jax: no other cell of the new session has that engine."""
+    earlier = identical(rng)
+    torch_session = "T" if is_torch_there else "S"
+    torch = cell("Framework", "torch", "torch", rng, base="torch", session=torch_session)
+    again = cell("Framework", "jax", "jax", rng, base="torch", session="T")
+    known = noises.learn([*earlier, torch, again])
+    noise = known.of(again, counted(again.workers))
+    assert noise is not None, "no interval, though A/A passes of both engines are there"
+    assert noise is known.learned[NoiseKey("T", "jax")].noise
+    assert noise.identical == 2
+    assert noise.worker == pytest.approx(known.learned[NoiseKey("S", "jax")].noise.worker, rel=0.2)
+    assert known.learned[NoiseKey("T", "jax")].pairs.pairs == 0, "its own pairs tell none"
+
+
 def test_another_session_s_identical_cells_tell_what_workers_are_apart_by(rng):
     later = cell("Heads", "2", "torch", rng, session="T")
     known = noises.learn([*identical(rng), later])
