@@ -46,11 +46,14 @@ class Made:
             worker_record = beside(worker_record, reference_s, self.rng)
             counts = structs.replace(worker_record.work, n_params=reference_params)
             made.append(worker_record.but(reference_counts=counts))
-        folder = self.root / "output" / "here" / CLAIMS
-        record = CellRecord(key=key(pair.values), workers=made)
-        files.write(folder / pair.name / "run.json", record)
+        self.record(pair, made)
         self.references(pair, made)
         return made
+
+    def record(self, pair: ClaimPair, workers: list[WorkerRecord]) -> None:
+        """The record of a pair, in the place of an earlier one."""
+        path = self.root / "output" / "here" / CLAIMS / pair.name / "run.json"
+        files.write(path, CellRecord(key=key(pair.values), workers=workers))
 
     def references(self, pair: ClaimPair, workers: list[WorkerRecord]) -> None:
         """Those that the workers ran beside."""

@@ -23,7 +23,7 @@ from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.cell import CellKey, CellRecord
-from cputrain.record.sample import Pair, Sample
+from cputrain.record.sample import Noise, Pair, Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.report.export import Summary
 from cputrain.results import columns
@@ -124,6 +124,23 @@ def beside(
         for number, block in zip(range(len(worker.samples)), blocks, strict=False)
     ]
     return worker.but(pairs=msgspec.convert(pairs, list[Pair]), reference=f"r{rng.random()}")
+
+
+def at(
+    record: WorkerRecord, ns: float | None, after: float | None = None,
+    cpus: tuple[int, int] = (0, 1), at_once: float = 1.0,
+) -> WorkerRecord:  # fmt: skip
+    """The worker, all of its blocks and its reference's with these readings."""
+    noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
+    noise |= {"at_once_before": at_once, "at_once_after": at_once}
+    noise["round_trip_cpus"] = list(cpus)
+    for number in range(len(record.samples)):
+        change_sample(record, number, noise=noise)
+    others = [
+        structs.replace(pair, reference=structs.replace(pair.reference, noise=Noise(**noise)))
+        for pair in record.pairs
+    ]
+    return record.but(pairs=others)
 
 
 def rows_of(summary: Summary, suite: str, machine: str = "here") -> dict[str, Row]:

@@ -5,33 +5,16 @@ import re
 
 import msgspec
 import pytest
-from made_project import beside, change_sample, steps, worker
+from made_project import at, beside, steps, worker
 from settled import settled
 
 from cputrain.analysis import cpus_apart, effects, identical, moments, open_cells, places
-from cputrain.record.sample import Noise
 from cputrain.report.export import export
 from cputrain.results import rows
 
 pytestmark = pytest.mark.tools
 
 USUAL = settled()
-
-
-def at(record, ns, after=None, cpus=(0, 1), at_once=1.0):
-    """The worker, all of its blocks and its reference's with these readings."""
-    noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
-    noise |= {"at_once_before": at_once, "at_once_after": at_once}
-    noise["round_trip_cpus"] = list(cpus)
-    for number in range(len(record.samples)):
-        change_sample(record, number, noise=noise)
-    others = [
-        msgspec.structs.replace(
-            pair, reference=msgspec.structs.replace(pair.reference, noise=Noise(**noise))
-        )
-        for pair in record.pairs
-    ]
-    return record.but(pairs=others)
 
 
 def passes(project, step_s, reference_s, ns, **others):

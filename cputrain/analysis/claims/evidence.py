@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cputrain.analysis.paired.effect import Effect
@@ -24,19 +24,21 @@ class CannotTell(Exception):
         self.further_passes = further_passes
 
 
-def widened_by_noise(effect: Effect, noise: EngineNoise | None) -> Effect:
-    """An effect with, from a single pass, what the worst A/A pass was off by in its interval.
+def widened(effect: Effect, noise: EngineNoise | None, off_by: float) -> Effect:
+    """An effect with all in its interval that it may be off by, as for the verdicts of suites.
 
-    What a worker of that engine has been off by without any cause, this worker may be too: as for
-    the verdicts of suites (`paired.verdict`).
+    Args:
+        noise: from a single pass, what the worst A/A pass was off by: what a worker of that engine
+            has been off by without any cause, this worker may be too (`paired.verdict`).
+        off_by: ratio that it may be off by for another doubt (`CellEffect.off_by`).
     """
-    if effect.passes > 1 or noise is None or effect.low is None or effect.high is None:
+    if noise is None or effect.low is None or effect.high is None:
         return effect
-    worst = math.exp(noise.worst)
+    worst = math.exp(noise.worst) if effect.passes == 1 else 1.0
     return replace(
         effect,
-        low=min(effect.low, effect.value / worst),
-        high=max(effect.high, effect.value * worst),
+        low=min(effect.low / off_by, effect.value / worst),
+        high=max(effect.high * off_by, effect.value * worst),
     )
 
 
@@ -62,11 +64,13 @@ class PairResult:
     Attributes:
         effect: time of its experiment over its reference's; None for the reason in `reason`.
         workers: that measured it.
+        doubts: why its interval holds more than the noise is.
     """
 
     effect: Effect | None = None
     reason: str = "it was not measured yet"
     workers: tuple[WorkerRecord, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,12 @@ class ClaimEvidence:
     def effect(self, pair: str) -> Effect:
         """Of a pair. Raises CannotTell."""
         return _effect(pair, self.pairs.get(pair, PairResult()))
+
+    def doubts(self, names: Iterable[str]) -> list[str]:
+        """Why effects of pairs, or of what runs altered, may be off by more than the noise."""
+        every = {**self.altered, **self.pairs}
+        known = [(name, every.get(name, PairResult())) for name in names]
+        return [f"{name}: {doubt}" for name, result in known for doubt in result.doubts]
 
     def altered_effect(self, name: str) -> Effect:
         """Of what runs in `worker.altered`. Raises CannotTell."""

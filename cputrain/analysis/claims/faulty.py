@@ -6,8 +6,9 @@ import math
 import statistics
 from collections.abc import Iterable
 
+from cputrain.analysis.cell_effect import ONE_PAIR
 from cputrain.analysis.claims.claim import ClaimFirstStep, ClaimPair, Demonstration
-from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, widened_by_noise
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, PairResult, widened
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Rule
@@ -15,6 +16,7 @@ from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import off_by
 from cputrain.record.altered import Altered, Side
 from cputrain.record.worker import WorkerRecord
 
@@ -32,6 +34,20 @@ def passed(own: Side, reference: Side) -> Pass | None:
     return Pass(ratios) if ratios else None
 
 
+def measured(own: Side, reference: Side, noise: EngineNoise | None) -> PairResult:
+    """Time of one side over the other's, from a single pass of their rounds.
+
+    Args:
+        noise: of their engine; None gives no interval.
+    """
+    pass_ = passed(own, reference)
+    if pass_ is None:
+        return PairResult(None, DISTURBED)
+    made = effect([pass_], noise)
+    doubts = (ONE_PAIR,) if made.is_of_one_pair else ()
+    return PairResult(widened(made, noise, off_by(made)), doubts=doubts)
+
+
 def demonstration(
     what: Demonstration, record: Altered | None, noise: EngineNoise | None
 ) -> Iterable[Line]:
@@ -42,21 +58,22 @@ def demonstration(
         yield Line(label, "x", note=why)
         return
     for name, side in ((label, record.altered), ("without it", record.plain)):
-        if (pass_ := passed(side, record.reference)) is None:
-            yield Line(name, "x", note=DISTURBED)
+        result = measured(side, record.reference, noise)
+        if result.effect is None:
+            yield Line(name, "x", note=result.reason)
             continue
-        widened = widened_by_noise(effect([pass_], noise), noise)
-        yield Line(name, "x", widened.value, widened.low, widened.high, _note(side))
+        its = result.effect
+        yield Line(name, "x", its.value, its.low, its.high, _note(side, result.doubts))
 
 
-def _note(side: Side) -> str:
+def _note(side: Side, doubts: tuple[str, ...]) -> str:
     refused = [f"{what}: {why}" for what, why in side.said.items()]
     losses = side.losses
     fell = ""
     if losses is not None:
         fell = f"the loss of the first batch went from {losses.first:.2f} to {losses.last:.2f}"
     verdict = "our checks refuse it: " + "; ".join(refused) if refused else "our checks accept it"
-    return "; ".join(filter(None, (verdict, fell)))
+    return "; ".join(filter(None, (verdict, fell, *doubts)))
 
 
 def first_steps(what: ClaimFirstStep, rule: Rule, evidence: ClaimEvidence) -> Iterable[Line]:

@@ -10,12 +10,11 @@ from pathlib import Path
 from cputrain.analysis import effects
 from cputrain.analysis.claims import faulty, shown, table
 from cputrain.analysis.claims.claim import Claim
-from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult, widened_by_noise
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult, widened
 from cputrain.analysis.claims.rules import Decision, Word
 from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.effects import Analysis
 from cputrain.analysis.noises import NoiseKey
-from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record import altered, files
 from cputrain.record.altered import FOLDER, Altered
@@ -111,8 +110,10 @@ def _pair_result(index: int, cell: CellResult, analysis: Analysis) -> PairResult
     why = cell.reason or str(analysis.rows[index]["reason"] or "it has no pair that counts")
     if not cell.ok:
         return PairResult(None, f"{cell.status}: {why}")
-    widened = widened_by_noise(known.effect, known.noise) if known else None
-    return PairResult(widened, why, cell.workers)
+    if known is None:
+        return PairResult(None, why, cell.workers)
+    its = widened(known.effect, known.noise, known.off_by)
+    return PairResult(its, why, cell.workers, known.doubts)
 
 
 def _altered(root: Path, machine: str) -> tuple[dict[str, Altered], list[Problem]]:
@@ -163,9 +164,7 @@ def _newest_noise(analysis: Analysis, cells: Sequence[CellResult]) -> EngineNois
 def _of_altered(record: Altered, noise: EngineNoise | None) -> PairResult:
     if record.status != "ok":
         return PairResult(None, f"{record.status}: {record.reason}")
-    if (pass_ := faulty.passed(record.altered, record.reference)) is None:
-        return PairResult(None, faulty.DISTURBED)
-    return PairResult(widened_by_noise(effect([pass_], noise), noise), "")
+    return faulty.measured(record.altered, record.reference, noise)
 
 
 def _verdict(

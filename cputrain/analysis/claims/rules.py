@@ -103,6 +103,9 @@ class Within:
         if measured.high < self.low or self.high < measured.low:
             return Decision(NOT, self.quantity, measured)
         more, pairs = self._further(measured), self.quantity.pairs
+        if measured.passes and (doubts := evidence.doubts(pairs)):
+            # Another pass ends a doubt, however wide it makes the interval.
+            return Decision(UNTOLD, self.quantity, measured, "; ".join(doubts), 1, pairs)
         reason = "its interval reaches over an end of what the rule allows"
         return Decision(UNTOLD, self.quantity, measured, reason, more, pairs)
 

@@ -88,7 +88,10 @@ def lines(claim: Claim, evidence: ClaimEvidence) -> Iterable[Line]:
 
 
 def notes(claim: Claim, evidence: ClaimEvidence) -> Iterable[str]:
-    """What the workers of a claim's pairs say of themselves: reckoned steps, memory."""
+    """What is to be known of a claim's pairs: doubts of them, reckoned steps, memory."""
+    yield from evidence.doubts(pair.name for pair in claim.pairs)
+    if (altered := claim.demonstration) is not None and not altered.is_fault:
+        yield from evidence.doubts([altered.name])
     for pair in claim.pairs:
         for worker in evidence.pairs.get(pair.name, PairResult()).workers[-1:]:
             if worker.composed is not None:

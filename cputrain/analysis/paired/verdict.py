@@ -54,7 +54,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     """
     if noise is None or effect.low is None or effect.high is None:
         return Verdict("not told")
-    if effect.is_of_one_pair and not max(effect.low, 1 / effect.high) > ONE_PAIR_TELLS:
+    if effect.is_of_one_pair and not is_beyond(ONE_PAIR_TELLS, effect):
         return Verdict("not told", _further_passes(effect))
     if is_same(effect):
         return Verdict("same")
@@ -64,6 +64,18 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     if effect.low > 1 and beyond:
         return Verdict("slower")
     return Verdict("not told", _further_passes(effect))
+
+
+def off_by(effect: Effect) -> float:
+    """Ratio that an effect may be off by, both ways, beyond its interval: 1 but for one pair."""
+    return ONE_PAIR_TELLS if effect.is_of_one_pair else 1.0
+
+
+def is_beyond(ratio: float, effect: Effect) -> bool:
+    """Whether the whole interval is further from 1 than this ratio; False without one."""
+    if effect.low is None or effect.high is None:
+        return False
+    return effect.low > ratio or effect.high < 1 / ratio
 
 
 def is_same(effect: Effect) -> bool:

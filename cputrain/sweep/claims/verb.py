@@ -163,11 +163,12 @@ class Claims:
                 )
 
     def _is_shown(self, demonstration: Demonstration) -> bool:
-        """Whether this session has it, with a round that nobody disturbed."""
+        """Whether this session has it, with two rounds that nobody disturbed: one tells little."""
         known = self.processes.demonstrated(demonstration)
         if isinstance(known, str) or known.session != self.session.id:
             return False
-        return known.status == "ok" and passed(known.altered, known.reference) is not None
+        rounds = passed(known.altered, known.reference)
+        return known.status == "ok" and rounds is not None and len(rounds.log_ratios) > 1
 
     def _judged(self) -> Judged:
         return judge.judge(paths.ROOT, self.session.machine)

@@ -1,0 +1,117 @@
+"""The effect of one cell, and what speaks against it though its interval is narrow.
+
+A single pair, a single worker that was not steady, or CPUs that lay elsewhere than for most of a
+machine's cells: none of these is in an interval, and an effect may be off by more for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cputrain.analysis import places
+from cputrain.analysis.counted import Counted
+from cputrain.analysis.paired import verdict as verdicts
+from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict
+from cputrain.analysis.places import Place, Places
+from cputrain.record.worker import WorkerRecord
+
+ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
+ONE_PAIR = f"a single pair was left, which tells only what is beyond {ONE_PAIR_TELLS:g}x"
+UNSTEADY = f"its worker was not steady and alone tells only what is beyond {ONE_PAIR_TELLS:g}x"
+
+PLACES_DIFFER = 1.6
+"""An effect has not been seen to differ by more from place to place. References' steps differed by
+up to 1.53x, as the effect of a cell would that takes as long everywhere; the effects that lay
+furthest apart were 1.95x and 1.49x (docs/figures/places.md)."""
+
+
+@dataclass(frozen=True)
+class CellEffect:
+    """What the pairs of a cell say.
+
+    Attributes:
+        noise: that the effect was made with; None where nothing tells it.
+        first: of the first pass alone, the median over its pairs.
+        later: of all passes after it, which had no part in what the first one chose; None without.
+        elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
+            only what is beyond `PLACES_DIFFER` is told.
+        is_unsteady: it is of a single pass, whose worker was not steady: then only what is beyond
+            `ONE_PAIR_TELLS` is told.
+    """
+
+    effect: Effect
+    noise: EngineNoise | None
+    verdict: Verdict
+    first: float
+    later: Effect | None
+    elsewhere: Place | None = None
+    is_unsteady: bool = False
+
+    @property
+    def off_by(self) -> float:
+        """Ratio that it may be off by, both ways, beyond its interval; 1 without a doubt."""
+        return max(
+            verdicts.off_by(self.effect),
+            ONE_PAIR_TELLS if self.is_unsteady else 1.0,
+            PLACES_DIFFER if self.elsewhere is not None else 1.0,
+        )
+
+    @property
+    def of_little(self) -> str | None:
+        """That it is of a single pair, or of a single worker that was not steady."""
+        if self.effect.is_of_one_pair:
+            return ONE_PAIR
+        return UNSTEADY if self.is_unsteady else None
+
+    @property
+    def of_elsewhere(self) -> str | None:
+        """Where its CPUs lay, if that is not the usual place."""
+        return None if self.elsewhere is None else ELSEWHERE.format(places.WORDS[self.elsewhere])
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why it may be off by more than its interval says; none where `off_by` is 1."""
+        return tuple(filter(None, (self.of_little, self.of_elsewhere)))
+
+
+def cell_effect(
+    workers: Sequence[WorkerRecord], pairs: Counted, noise: EngineNoise | None, at: Places
+) -> CellEffect:
+    """What the pairs of a cell say.
+
+    Args:
+        workers: of the cell.
+        pairs: of these, with a pass at least.
+        noise: of them; None gives no interval.
+        at: where the machine's CPUs were.
+    """
+    made = effect(pairs.passes, noise)
+    first, *others = pairs.passes
+    is_steady = len(pairs.passes) > 1 or all(w.is_steady for w in workers if w.pairs)
+    known = CellEffect(
+        made,
+        noise,
+        verdicts.verdict(made, noise),
+        math.exp(first.median),
+        effect(others, noise) if others else None,
+        None if pairs.place in (None, at.usual) else pairs.place,
+        not is_steady,
+    )
+    return replace(known, verdict=_doubted(known))
+
+
+def _doubted(known: CellEffect) -> Verdict:
+    """Its verdict: nothing is told that is not beyond what it may be off by.
+
+    Another pass ends a doubt. Without an interval none tells.
+    """
+    said, is_doubted = known.verdict, known.is_unsteady or known.elsewhere is not None
+    bare = known.effect.low is None
+    if bare or not is_doubted or verdicts.is_beyond(known.off_by, known.effect):
+        return said
+    forecast = None if known.elsewhere is not None else said.further_passes
+    return Verdict("not told", max(1, forecast or 1))
