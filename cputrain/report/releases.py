@@ -93,13 +93,13 @@ def _effect(cell: ComparedCell) -> str:
 
 
 def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
-    """What stands beside an effect: which passes of the step take it, and what else differs."""
+    """What stands beside an effect: doubts of it, passes of the step that take it, what differs."""
     where = [
         f"{name} {words.ratio(value)}"
         for name, value in cell.passes_of_step
         if cell.verdict.word in TOLD and not STEP_FROM <= value <= STEP_TO
     ]
-    texts = [", ".join(where)] if where else []
+    texts = [*cell.doubts, *([", ".join(where)] if where else [])]
     other = [each for each in cell.differences if not each.what.startswith("version of ")]
     texts += [each.words for each in other[:most]]
     if len(other) > most:

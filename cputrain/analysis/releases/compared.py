@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cputrain.analysis import places
+from cputrain.analysis.cell_effect import cell_effect
 from cputrain.analysis.counted import counted
 from cputrain.analysis.paired import noise, planning
-from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.effect import Effect
 from cputrain.analysis.paired.noise import EngineNoise
-from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.paired.verdict import Verdict
 from cputrain.analysis.places import Places
 from cputrain.analysis.releases import causes, losses, mean
 from cputrain.analysis.releases.causes import Difference
@@ -33,7 +34,8 @@ class ComparedCell:
         place: of the side, from 1.
         step_s: medians of the reference's steps and of its own; None without a number.
         effect: time of its step over the reference's; None for the reason in `why`.
-        verdict: by the rules of every effect.
+        verdict: by the rules of every effect (`cell_effect`).
+        doubts: why the effect may be off by more than its interval says.
         losses: how they agree, in words.
         passes_of_step: time of forward, backward and update over the reference's, where known.
         differences: in versions and in what was in force.
@@ -45,6 +47,7 @@ class ComparedCell:
     step_s: tuple[float, float] | None = None
     effect: Effect | None = None
     verdict: Verdict = UNTOLD
+    doubts: tuple[str, ...] = ()
     why: str | None = None
     losses: str = ""
     passes_of_step: tuple[tuple[str, float], ...] = ()
@@ -163,13 +166,15 @@ def _cell(
     if not pairs_.passes:
         return replace(known, why=DISTURBED, dropped=pairs_.dropped, is_open=True)
     noise_ = noises.get(_engine(workers[0]))
-    made = effect(pairs_.passes, noise_)
-    is_closed = made.passes > 1 and planning.is_closed(made, noise_)
+    its = cell_effect(workers, pairs_, noise_, at)
+    is_closed = its.effect.passes > 1 and planning.is_closed(its.effect, noise_)
+    is_doubted = its.off_by > 1 and its.verdict.word == "not told"
     return replace(
         known,
-        effect=made,
-        verdict=verdict(made, noise_),
+        effect=its.effect,
+        verdict=its.verdict,
+        doubts=its.doubts,
         passes_of_step=causes.passes_of_step(workers),
         dropped=pairs_.dropped,
-        is_open=not is_closed,
+        is_open=not is_closed or is_doubted,
     )

@@ -6,11 +6,13 @@ import pytest
 from made_comparison import record, taken, usual
 from msgspec import structs
 
+from cputrain.analysis.cell_effect import ELSEWHERE
 from cputrain.analysis.releases import mean
 from cputrain.analysis.releases.compared import compare
 from cputrain.record import files
 from cputrain.record.releases import SCHEMA, ReleasesRecord
 from cputrain.record.sample import Noise
+from cputrain.report import releases
 
 pytestmark = pytest.mark.tools
 
@@ -146,6 +148,28 @@ def test_a_ratio_is_of_the_place_where_most_pairs_were_taken():
     cell = only([*near, at(taken(1.05, number=4), 340.0)])
     assert cell.effect.value == pytest.approx(1.2, rel=0.01)
     assert (cell.effect.passes, cell.dropped) == (3, 0)
+
+
+def test_one_pass_of_an_unsteady_worker_tells_only_what_is_beyond_three():
+    identical = [taken(1.0, number=n, sides=(0, 0)) for n in (1, 2)]
+    steady = only([*identical, taken(1.4, number=1)])
+    assert steady.verdict.word == "slower"
+    cell = only([*identical, taken(1.4, number=1, own={"steady": False})])
+    assert cell.verdict.word == "not told" and cell.is_open
+    assert "was not steady" in cell.doubts[0] and cell.doubts[0] in releases.causes(cell)
+    assert steady.doubts == ()
+    assert only([*identical, taken(4.0, own={"steady": False})]).verdict.word == "slower"
+
+
+def test_a_ratio_of_an_unusual_place_alone_is_not_told_and_stays_open():
+    """The usual place is that of most experiments."""
+    others = [at(taken(1.0, cell=name, number=n, changes={"n_layer": layers}), 84.0)
+              for name, layers in (("a", 2), ("b", 3)) for n in (1, 2)]  # fmt: skip
+    far = [at(taken(1.2, number=n), 340.0) for n in (1, 2, 3)]
+    made = compare(record([*(at(pair, 84.0) for pair in usual()[:2]), *others, *far]))
+    (cell,) = (cell for cell in made.cells if cell.key.name == "torch")
+    assert cell.verdict.word == "not told" and cell.is_open
+    assert cell.doubts == (ELSEWHERE.format("far apart"),)
 
 
 def test_what_a_a_pairs_are_off_by_on_average_is_in_the_mean_of_many_cells():
