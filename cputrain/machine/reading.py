@@ -5,6 +5,7 @@ Standard library only. The root is `/`, or a made tree in tests.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path("/")
@@ -58,6 +59,17 @@ def as_list(content: str) -> tuple[int, ...]:
         first, _, last = part.partition("-")
         numbers.update(range(int(first), int(last or first) + 1))
     return tuple(sorted(numbers))
+
+
+def as_text(numbers: Iterable[int]) -> str:
+    """The numbers as such a list, ascending: what `as_list` reads."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in spans)
 
 
 def cgroup_folders(root: Path, controller: str) -> list[str]:

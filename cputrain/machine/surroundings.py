@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cputrain.machine import facts, quota, reading
+from cputrain.machine import facts, quota, reading, topology
 from cputrain.machine.finding import Finding
 
 
@@ -27,7 +27,8 @@ def _quota(root: Path) -> Finding:
     text = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
     if cpus >= allowed:
         return Finding("ok", text)
-    do = f"start under taskset -c 0-{max(1, int(cpus)) - 1}, or lift the quota"
+    fewer = topology.read_topology(root).choose(max(1, int(cpus)))
+    do = f"start under taskset -c {reading.as_text(fewer)}, or lift the quota"
     return Finding("warn", f"{text}; threads are held back in turns", do)
 
 

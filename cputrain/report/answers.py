@@ -65,12 +65,18 @@ def _changes(tried: Sequence[Setting]) -> tuple[StatedChange, ...]:
             f"{by_engine.variable(cell)}: {by_engine.setting(cell)} "
             f"instead of {by_engine.setting(base)}"
         )
-        lines = tuple(paste.lines(cell.experiment, base.experiment))
+        lines = tuple(paste.lines(cell.experiment, base.experiment, _mask(cell)))
         change = StatedChange(name, lines, entry, confirmed)
         if cell.suite not in best or _high(change) < _high(best[cell.suite]):
             best[cell.suite] = change
     distinct = {change.entry.cell.workers[-1].identity: change for change in best.values()}
     return tuple(sorted(distinct.values(), key=_high)[:MOST_CHANGES])
+
+
+def _mask(cell: CellResult) -> tuple[int, ...]:
+    """The CPUs that its newest worker ran on."""
+    placement = cell.workers[-1].placement
+    return () if placement is None else placement.cpus
 
 
 def _high(change: StatedChange) -> float:

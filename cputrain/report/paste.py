@@ -7,12 +7,13 @@ it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.same_work import FREE_PARTS, Parts, differing
 from cputrain.knobs import allocator, huge_pages, instructions, waiting
+from cputrain.machine import reading
 
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}
 """Files by allocator, as Debian names them; others are lib<name>.so."""
@@ -67,7 +68,6 @@ LINES: dict[str, Callable[[Any], str | None]] = {
         "torch.backends.mkldnn.enabled = True" if value == "onednn" else None
     ),
     "threads": lambda value: _shell({"OMP_NUM_THREADS": str(value)}),
-    "cores": lambda value: f"taskset --cpu-list 0-{value - 1}" if isinstance(value, int) else None,
     "intra_op_threads": lambda value: f"torch.set_num_threads({value})",
     "inter_op_threads": lambda value: f"torch.set_num_interop_threads({value})",
     "allocator": _allocator,
@@ -81,11 +81,13 @@ LINES: dict[str, Callable[[Any], str | None]] = {
 """By field: the line for a value of it, or None where a script of one's own has no such line."""
 
 
-def lines(experiment: Parts, reference: Parts) -> list[str]:
+def lines(experiment: Parts, reference: Parts, cpus: Sequence[int] = ()) -> list[str]:
     """What to paste to get from the reference's settings to the experiment's, a line a field.
 
     Args:
         experiment, reference: as records have them, parts of fields.
+        cpus: the mask that the experiment was measured on: how many say too little, as two CPUs
+            of one core are another thing than two cores. Empty where it is not known.
     """
     pasted = []
     fields = differing(experiment, reference)
@@ -96,6 +98,13 @@ def lines(experiment: Parts, reference: Parts) -> list[str]:
         return [f"python3 bench.py train --engine {engine} ..."]
     for part in ("training", *FREE_PARTS[:2]):
         for name, value in fields.get(part, {}).items():
-            line = LINES.get(name, lambda _: None)(value) if is_usual else None
+            line = _line(name, value, cpus) if is_usual else None
             pasted.append(line or f"{name}={value!r}")
     return pasted
+
+
+def _line(name: str, value: Any, cpus: Sequence[int]) -> str | None:
+    if name == "cores":
+        is_known = value is not None and cpus
+        return f"taskset --cpu-list {reading.as_text(cpus)}" if is_known else None
+    return LINES.get(name, lambda _: None)(value)

@@ -13,6 +13,14 @@ def test_values(tree):
 
 
 @pytest.mark.parametrize(
+    ("numbers", "text"), [((5,), "5"), ((8, 0, 2, 1), "0-2,8"), ((1, 3), "1,3"), ((), "")]
+)
+def test_a_list_as_the_kernel_writes_it(numbers, text):
+    assert reading.as_text(numbers) == text
+    assert not text or reading.as_list(text) == tuple(sorted(numbers))
+
+
+@pytest.mark.parametrize(
     "reader, content", [(reading.text, ""), (reading.number, "max"), (reading.cpu_list, "0-x")]
 )
 def test_what_cannot_be_read_is_a_reason(tree, reader, content):

@@ -27,6 +27,17 @@ def test_a_quota_below_the_mask(server, monkeypatch):
     assert finding_of(server.root, "cgroup quota: 1.5 CPUs").level == "ok"
 
 
+def test_what_a_quota_leaves_is_advised_of_the_mask_and_of_cores_first(server, monkeypatch):
+    """CPUs 1 and 9 are one core."""
+    server.put({f"{GROUP}/cpu.max": "200000 100000"})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 2, 9, 10})
+    assert finding_of(server.root, "cgroup quota: 2 CPUs").do.startswith(
+        "start under taskset -c 1-2,"
+    )
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 9, 10})
+    assert "taskset -c 1,10," in finding_of(server.root, "cgroup quota: 2 CPUs").do
+
+
 @pytest.mark.parametrize("name", ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"])
 def test_a_cpuset_that_leaves_fewer_cpus_than_are_online(server, name):
     server.put({f"{GROUP}/{name}": "0-3,8"})

@@ -57,6 +57,17 @@ def test_what_has_no_line_outside_this_project_is_named_by_its_field():
     assert lines(loss_chunk=64) == ["loss_chunk=64"]
 
 
+def test_cores_are_the_cpus_that_were_measured():
+    """One CPU of each core, of those that were allowed: they need not be the first ones."""
+    two = USUAL.but(cores=2).to_json()
+    assert paste.lines(two, USUAL.to_json(), (1, 3)) == ["taskset --cpu-list 1,3"]
+    assert paste.lines(USUAL.but(cores=3).to_json(), USUAL.to_json(), (2, 3, 4)) == [
+        "taskset --cpu-list 2-4"
+    ]
+    assert paste.lines(two, USUAL.to_json()) == ["cores=2"]
+    assert paste.lines(USUAL.to_json(), two, (0, 1)) == ["cores=None"]
+
+
 def test_a_line_of_torch_is_not_told_to_another_engine():
     jax = settled(engine="jax", compile="xla", attention_backend="manual")
     assert paste.lines(jax.but(precision="bf16").to_json(), jax.to_json()) == ["precision='bf16'"]

@@ -108,6 +108,15 @@ def test_what_pays_is_what_was_told_to_be_faster_and_the_surest_comes_first(nois
     assert all(change.is_confirmed for change in known.changes)  # by the second pass
 
 
+def test_cores_that_pay_are_pasted_as_the_cpus_of_the_record(noise):
+    mask = {"cpus": [2, 6], "physical_cores": 2, "threads": 2, "omp_threads": 2}
+    noise.suite("Cores", "cores", ("all", 2))
+    noise.cell("Cores", "all", 0.042)
+    noise.cell("Cores", 2, 0.030, USUAL.but(cores=2), placement=mask)
+    (change,) = answers(noise).changes
+    assert change.paste == ("taskset --cpu-list 2,6",)
+
+
 def test_what_trains_something_else_does_not_pay(noise):
     setting(noise, "n_layer", (4, 2), (0.042, 0.021))
     setting(noise, "activation", ("gelu", "relu"), (0.042, 0.030))
