@@ -21,8 +21,9 @@ from cputrain.run import recording
 from cputrain.sweep.releases.requirements import HERE
 
 SCHEMA_FILE = "cputrain/record/cell.py"
-SPOKEN = (4, SCHEMA)
-"""Schemas of records since which conductors and workers say the same."""
+SPOKEN = range(4, SCHEMA + 1)
+"""Schemas of records since which conductors and workers say the same: a later one has added fields
+that may be missing. Where a new schema does otherwise, it is the first."""
 LISTING = """
 import json
 import msgspec
@@ -149,7 +150,7 @@ def _require_schema(label: str, commit: str) -> None:
     if int(match[1]) not in SPOKEN:
         raise UsageError(
             f"--git {label}: the records of {commit[:10]} are of schema {match[1]} and this "
-            f"version speaks {' and '.join(map(str, SPOKEN))}; choose a later commit"
+            f"version speaks {SPOKEN[0]} to {SCHEMA}; choose a commit of these"
         )
 
 

@@ -59,13 +59,29 @@ def _commit(folder, tag):
         ("nonsense", "no such commit here"),
         ("--help", "no such commit here"),
         ("early", "earlier than typed records"),
-        ("old", f"of schema 1 and this version speaks 4 and {SCHEMA}"),
+        ("old", f"of schema 1 and this version speaks 4 to {SCHEMA}"),
     ],
 )
 def test_a_commit_that_cannot_be_compared_is_refused_in_one_line(project, label, named):
     with pytest.raises(UsageError, match=named) as caught:
         Commits(["newer", label])
     assert "\n" not in str(caught.value)
+
+
+def _of_schema(project, schema):
+    (project / checkout.SCHEMA_FILE).write_text(f"SCHEMA: Literal[{schema}] = {schema}\n")
+    _commit(project, "asked")
+    return checkout.checkout("asked")
+
+
+@pytest.mark.parametrize("schema", range(4, SCHEMA + 1))
+def test_a_commit_of_an_earlier_schema_that_says_the_same_is_taken(project, schema):
+    assert _of_schema(project, schema).commit == git(project, "rev-parse", "asked")
+
+
+def test_a_commit_of_a_schema_to_come_is_refused(project):
+    with pytest.raises(UsageError, match=f"of schema {SCHEMA + 1} and this version speaks 4 to"):
+        _of_schema(project, SCHEMA + 1)
 
 
 def test_the_same_code_twice_is_refused(project):
