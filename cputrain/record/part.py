@@ -15,6 +15,8 @@ Number = Annotated[float, Meta(ge=-1e15, le=1e15)]
 Integer = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 """What a column of integers, and a float, can hold."""
 Count = Annotated[int, Meta(ge=0, le=2**62)]
+Size = Annotated[int, Meta(ge=1, le=2**62)]
+"""A count that others are divided by, or whose logarithm is taken."""
 
 Status = Literal["unproven", "ok", "skipped", "failed", "timed out", "out of memory"]
 """What came of a worker. "unproven" until its training gates have passed: it has steps and no

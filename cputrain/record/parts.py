@@ -33,3 +33,8 @@ class PartsRecord(Part, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.worker.ok and self.watched is None:
             raise ValueError("watched is missing beside a worker that is ok")
+        if self.worker.ok and self.watched is not None:
+            watched, plain = len(self.watched.step_s), len(self.worker.step_s)
+            if watched != plain:  # they took turns
+                text = f"watched.step_s: {watched} steps beside {plain} of worker.samples"
+                raise ValueError(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cputrain.record.part import Count, Number, Part, Seconds
+from cputrain.record.part import Count, Number, Part, Seconds, Size
 
 
 class MemoryParts(Part, frozen=True, kw_only=True):
@@ -25,9 +25,9 @@ class Counts(Part, frozen=True, kw_only=True):
         flops_by_type: `flops_per_step` by the type of number that is multiplied.
     """
 
-    n_params: Count
+    n_params: Size
     n_trained: Count
-    tokens_per_step: Count
+    tokens_per_step: Size
     flops_per_step: Count
     flops_formula: Count
     flops_by_type: dict[str, Count]

@@ -78,6 +78,15 @@ def test_the_exponent_is_the_slope_of_time_over_parameters(made):
         assert k.label.startswith("k with the first step") and k.value < power - 0.05
 
 
+def test_models_of_one_size_have_no_slope(made):
+    """As a record may say that comes from elsewhere."""
+    for pair in table.CLAIMS["C23"].pairs:
+        made.cell(pair, 1.5, counts={"n_params": 1_000_000}, reference_params=1_000_000)
+    told = verdicts(made)["C23"]
+    assert told.verdict == UNTOLD and "as many parameters as the reference's" in told.why
+    assert not any(line.label.startswith("k with") for line in told.demonstrations)
+
+
 def test_the_first_step_in_the_mean_is_reckoned_from_both_sides(made):
     made.cell(IDENTICAL[1], 1.0)
     phases = {"first_step_s": 3.0}

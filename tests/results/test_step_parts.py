@@ -170,6 +170,18 @@ def test_fewer_steps_of_a_part_than_were_watched_are_refused():
         msgspec.convert(whole, WatchedSteps)
 
 
+def test_other_than_as_many_plain_steps_as_watched_ones_is_one_line(rates):
+    path = save(rates, seen=watched())
+    save(rates, engine="native", seen=watched())
+    content = json.loads(path.read_text())
+    content["worker"]["samples"][0]["step_s"].pop()
+    path.write_text(json.dumps(content))
+    rows, (problem,) = report.read(rates, "here")
+    assert {row["engine"] for row in rows} == {"native"}
+    assert "watched.step_s: 3 steps beside 2 of worker.samples" in problem.reason
+    assert [str(p.path) for p in export(rates).problems] == [str(path.relative_to(rates))]
+
+
 def test_a_number_without_what_was_seen_is_refused():
     with pytest.raises(ValueError, match="watched is missing"):
         PartsRecord(shape="Framework", engine="torch", worker=worker(settled(), [[0.04]]))

@@ -28,6 +28,8 @@ class Exponent:
         """The slope; its ends by the effects' own. Raises CannotTell."""
         effects = [evidence.effect(pair.name) for pair in self.sizes]
         logs = [self._log_size(pair, evidence) for pair in self.sizes]
+        if not any(logs):
+            raise CannotTell("all of its models have as many parameters as the reference's")
         weights = slope_weights(logs)
         value = _slope(weights, [effect.value for effect in effects])
         if any(effect.low is None or effect.high is None for effect in effects):
@@ -50,7 +52,8 @@ def slope_weights(places: list[float]) -> list[float]:
     """What each value counts in the slope of a line through them and (0, 0), by least squares.
 
     Args:
-        places: of the values; the reference's, 0, comes beside them, and its value is 0.
+        places: of the values, one other than 0 at least; the reference's, 0, comes beside them,
+            and its value is 0.
     """
     middle = statistics.fmean([0.0, *places])
     squares = sum((place - middle) ** 2 for place in [0.0, *places])

@@ -93,7 +93,8 @@ def first_steps(what: ClaimFirstStep, rule: Rule, evidence: ClaimEvidence) -> It
             sizes.append(math.log(worker.work.n_params / worker.reference_counts.n_params))
         if len(what.pairs) == 1:
             yield Line(label, "x", ratio, note="reckoned from the records' first steps")
-    if any(isinstance(q, Exponent) for q in rule.quantities()) and len(sizes) == len(what.pairs):
+    is_slope = any(isinstance(q, Exponent) for q in rule.quantities()) and any(sizes)
+    if is_slope and len(sizes) == len(what.pairs):
         weights = slope_weights(sizes)
         slope = sum(w * math.log(r) for w, r in zip(weights, ratios, strict=True))
         label = f"k with the first step in a mean of {what.steps}"

@@ -30,6 +30,8 @@ RECORDS = [
     ('"first_loss":5.6', f'"reason":"{"x" * 30_000}"', "a text in it has 30000 letters"),
     ('"first_loss":5.6', f'"evidence":{{"a":{"[" * 5000}{"]" * 5000}}}', "nested too deeply"),
     ('"n_layer":4', '"n_layer":-4', "n_layer"),
+    ('"n_params":3300000', '"n_params":0', r"Expected `int` >= 1 .*\.counts\.n_params"),
+    ('"tokens_per_step":128', '"tokens_per_step":0', r"Expected `int` >= 1 .*tokens_per_step"),
 ]
 
 
