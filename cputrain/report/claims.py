@@ -27,8 +27,9 @@ SCHEMA: dict[str, pl.DataType] = {
 """Columns of the table: a row for each claim.
 
 quantity, unit, value, low, high: what decided, with its interval; unit is x, share, s or nothing.
-with_fault, without_fault: of the demonstration, time over its reference's; reckoned ones have the
-ratio with the first step in the mean, and no other.
+with_fault, without_fault: of the demonstration, time over its reference's; none of a side that was
+disturbed or not run. Of a claim without one the first is reckoned with the first step in the mean,
+in the claim's unit, and there is no other.
 """
 
 
@@ -64,7 +65,7 @@ def summary(verdicts: Sequence[ClaimVerdict]) -> str:
 def row(machine: str, verdict: ClaimVerdict) -> Row:
     """A claim's row."""
     decided = verdict.decided
-    known = [line.value for line in verdict.demonstrations if line.value is not None]
+    faulty, sides = verdict.demonstrated or verdict.reckoned, verdict.demonstrated
     return {
         "machine": machine,
         "id": verdict.id,
@@ -79,8 +80,8 @@ def row(machine: str, verdict: ClaimVerdict) -> Row:
         "further_passes": verdict.further_passes,
         "why": verdict.why,
         "rule": verdict.rule,
-        "with_fault": known[0] if known else None,
-        "without_fault": known[1] if len(known) > 1 else None,
+        "with_fault": faulty[0].value if faulty else None,
+        "without_fault": sides[1].value if len(sides) > 1 else None,
     }
 
 

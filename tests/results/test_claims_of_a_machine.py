@@ -156,6 +156,38 @@ def test_the_table_has_a_row_for_each_claim(made):
     assert math.isclose(int8["without_fault"], 1.4, rel_tol=0.05)
 
 
+def faults(made, id):
+    """What claims.csv has of a claim's demonstration."""
+    row = claims.row("here", verdicts(made)[id])
+    return row["with_fault"], row["without_fault"]
+
+
+def test_a_faulty_side_without_a_number_has_none_in_the_table(made):
+    what = table.CLAIMS["C17"].demonstration
+    made.cell(PAIRS["mlm-80m-sequence_128"], 1 / 4)
+    made.demonstration(what, altered=0.3, plain=1.4)
+    where = path(made.root / "output", "here", what.name)
+    whole = files.read(where, Altered, SCHEMA)
+    hit = structs.replace(whole.altered, disturbed=[True] * 3)
+    files.write(where, structs.replace(whole, altered=hit))
+    assert faults(made, "C17") == (None, pytest.approx(1.4, rel=0.05))
+
+
+def test_what_is_reckoned_beside_a_demonstration_is_neither_of_its_sides(made):
+    (pair,) = table.CLAIMS["C21"].first_step.pairs
+    made.cell(pair, 0.9, phases={"first_step_s": 3.0})
+    assert verdicts(made)["C21"].demonstrations[-1].value > 1
+    assert faults(made, "C21") == (None, None)
+    made.demonstration(table.CLAIMS["C21"].demonstration, altered=1.0, plain=0.7)
+    assert faults(made, "C21") == pytest.approx((1.0, 0.7), rel=0.05)
+
+
+def test_what_is_reckoned_alone_is_the_number_with_the_fault(made):
+    made.cell(PAIRS["baseline-jax"], 0.5, phases={"first_step_s": 3.0})
+    with_fault, without = faults(made, "C22")
+    assert with_fault > 1 and without is None
+
+
 def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
     pair = PAIRS["path-2.5m-evaluation"]
     (quantity,) = table.CLAIMS["C25"].rule.quantities()[:1]

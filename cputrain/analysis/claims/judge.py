@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,8 @@ class ClaimVerdict:
         decided: the quantity that decided; None where none did.
         lines: all quantities and pairs, as they were measured.
         explained: which fault of the earlier harness produced it; None for other sources'.
-        demonstrations: the same with that fault.
+        demonstrated: the same with that fault, then without it; the first alone where nothing was
+            run. reckoned: with the first step in the mean.
         notes: what a reader has to know beside.
         further_passes: about how many more tell.
         pairs: names of those that another pass is to measure.
@@ -54,7 +55,8 @@ class ClaimVerdict:
     decided: Line | None
     lines: tuple[Line, ...]
     explained: str | None
-    demonstrations: tuple[Line, ...]
+    demonstrated: tuple[Line, ...]
+    reckoned: tuple[Line, ...]
     notes: tuple[str, ...]
     further_passes: int | None
     pairs: tuple[str, ...]
@@ -63,6 +65,11 @@ class ClaimVerdict:
     def is_measured(self) -> bool:
         """Whether anything of it was."""
         return any(line.value is not None for line in self.lines)
+
+    @property
+    def demonstrations(self) -> tuple[Line, ...]:
+        """What faults make of it, run and reckoned."""
+        return (*self.demonstrated, *self.reckoned)
 
 
 @dataclass(frozen=True)
@@ -174,12 +181,13 @@ def _verdict(
     noise: EngineNoise | None,
 ) -> ClaimVerdict:
     decision = claim.rule.decide(evidence)
-    demonstrations: list[Line] = []
+    sides: Iterable[Line] = ()
     if claim.demonstration is not None and claim.demonstration.is_fault:
         record = demonstrated.get(claim.demonstration.name)
-        demonstrations += faulty.demonstration(claim.demonstration, record, noise)
+        sides = faulty.demonstration(claim.demonstration, record, noise)
+    reckoned: Iterable[Line] = ()
     if claim.first_step is not None:
-        demonstrations += faulty.first_steps(claim.first_step, claim.rule, evidence)
+        reckoned = faulty.first_steps(claim.first_step, claim.rule, evidence)
     return ClaimVerdict(
         id=claim.id,
         sentence=claim.sentence,
@@ -190,7 +198,8 @@ def _verdict(
         decided=None if decision.measured is None else shown.of_decision(decision),
         lines=tuple(shown.lines(claim, evidence)),
         explained=claim.explained,
-        demonstrations=tuple(demonstrations),
+        demonstrated=tuple(sides),
+        reckoned=tuple(reckoned),
         notes=(*claim.notes, *shown.notes(claim, evidence)),
         further_passes=decision.further_passes,
         pairs=decision.pairs,
