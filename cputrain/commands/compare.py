@@ -15,13 +15,10 @@ from cputrain.commands import compare_releases
 from cputrain.errors import UsageError
 from cputrain.report import compared, compared_plot, compared_table, example
 from cputrain.report.compared import Comparison
-from cputrain.report.comparisons import COMPARE
+from cputrain.report.comparisons import COMPARE, name_of
 from cputrain.results import records
 from cputrain.results.exchange import merged
 from cputrain.wording import one_line
-
-LONGEST = 200
-"""Letters of a file's name without its ending."""
 
 
 def main(args: argparse.Namespace) -> int:
@@ -66,7 +63,7 @@ def _write(comparisons: list[Comparison]) -> Path:
     if folder.is_symlink():
         raise UsageError(f"{folder} is a symbolic link, which is not written to: remove it")
     names = [comparisons[0].first.name, *(each.other.name for each in comparisons)]
-    stem = "-".join(names)[:LONGEST]
+    stem = name_of(folder, names)
     compared_table.write(folder, stem, comparisons)
     write_made(folder / f"{stem}.svg", compared_plot.svg(comparisons))
     page = folder / f"{stem}.md"

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from cputrain.record import files
 from cputrain.record.releases import FILE, FOLDER, SCHEMA, ReleasesRecord
+from cputrain.report import compared_table
 from cputrain.results import stored
 
 COMPARE = "compare"
 """The folder of comparisons of machines below result/."""
+LONGEST = 200
+"""Letters of a file's name without its ending."""
+
+
+def name_of(folder: Path, machines: Sequence[str]) -> str:
+    """What the files of a comparison are called, without their endings: no other one's name.
+
+    "a-b" beside "c" makes the same words as "a" beside "b-c", and long ones are cut off: where
+    another one has the words, and where they are cut off, they end with a hash of the machines.
+
+    Args:
+        folder: of comparisons.
+        machines: their names, the first one first.
+    """
+    words = "-".join(machines)
+    if len(words) <= LONGEST and compared_table.machines(folder, words) in ((), (*machines,)):
+        return words
+    digest = hashlib.sha256("/".join(machines).encode()).hexdigest()[:8]
+    return f"{words[: LONGEST - 9]}-{digest}"
 
 
 def of_machines(result: Path, machine: str = "") -> list[str]:
@@ -17,13 +39,15 @@ def of_machines(result: Path, machine: str = "") -> list[str]:
 
     Args:
         result: folder of results.
-        machine: those whose name has this one's in it; all of them where left out.
+        machine: those that it is in, by the table beside the page; all of them where left out.
     """
     folder = result / COMPARE
     if folder.is_symlink():
         return []
     names = sorted(path.stem for path in folder.glob("*.md"))
-    return [name for name in names if not machine or f"-{machine}-" in f"-{name}-"]
+    if not machine:
+        return names
+    return [name for name in names if machine in compared_table.machines(folder, name)]
 
 
 def of_releases(root: Path, machine: str) -> list[tuple[str, str]]:
