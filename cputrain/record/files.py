@@ -7,7 +7,7 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -100,8 +100,8 @@ def _why(data: bytes, kind: type[Any], schema: int, error: Exception) -> str:
     again = "delete it and run the cell again"
     try:
         content = json.loads(data)
-        if isinstance(content, dict) and content.get("schema") != schema:
-            written = content.get("schema")
+        written = content.get("schema") if isinstance(content, dict) else schema
+        if written not in _readable(kind, schema):
             if type(written) is int and written < schema:
                 return "written by an earlier version: run the suite again, or delete it"
             return f"schema {written!r:.20}, and this version reads {schema}: {again}"
@@ -116,6 +116,12 @@ def _why(data: bytes, kind: type[Any], schema: int, error: Exception) -> str:
     except ValueError:  # also what is not UTF-8
         return f"not JSON, perhaps cut off; {again}"
     return f"not a run record ({line(error)}); {again}"
+
+
+def _readable(kind: type[Any], schema: int) -> tuple[int, ...]:
+    """The schemas that are read of a kind: those that its field says."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    return get_args(types.get("schema")) or (schema,)
 
 
 def line(error: Exception) -> str:

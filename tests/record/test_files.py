@@ -85,6 +85,15 @@ def test_a_record_of_another_schema_is_one_line(schema, said):
         files.decode(json.dumps({"schema": schema}).encode(), CellRecord, SCHEMA)
 
 
+@pytest.mark.parametrize("schema", [2, 3, 4, 5, 6])
+def test_a_damaged_record_of_a_schema_that_is_read_names_its_field(schema):
+    key = {"suite": "SeqLen", "values": [128], "colour": "red"}
+    data = json.dumps({"schema": schema, "key": key, "workers": []}).encode()
+    with pytest.raises(files.RecordError, match="colour") as caught:
+        files.decode(data, CellRecord, SCHEMA)
+    assert "earlier version" not in str(caught.value)
+
+
 def test_pairs_go_there_and_back():
     sample = Sample(step_s=[0.1, 0.2], loss=[2.0, 1.0])
     pair = Pair(sample=0, reference=sample, first="reference")
