@@ -14,10 +14,11 @@ from cputrain import paths
 from cputrain.errors import RunError, UsageError
 from cputrain.machine import lock
 from cputrain.record import files
-from cputrain.results import packed, records
-from cputrain.results.exchange import beside, bundle, checked, journal, packfile, union, where
+from cputrain.results import packed
+from cputrain.results.exchange import beside, checked, journal, union, where
 from cputrain.results.exchange.bundle import Bundle, Refused
 from cputrain.results.exchange.checked import Checked, Record
+from cputrain.results.exchange.sources import bundles
 
 LOCK = "merge.lock"
 
@@ -89,22 +90,13 @@ def finish(root: Path) -> list[str]:
 
 
 def _merge_source(root: Path, source: Path) -> Iterator[Came]:
-    try:
-        project = bundle.project(source) if source.is_dir() else None
-        machines = [""] if project is None else records.machines(project)[0]
-    except UsageError as error:
-        yield Came(source, refused=[str(error)])
-        return
-    for machine in machines:  # one after the other: a thousand have gigabytes
+    for machine, its in bundles(source):
         try:
-            its = bundle.gather(project, machine) if project else packfile.read(source)
+            if isinstance(its, str):
+                raise Refused(its)
             yield _merge_machine(root, source, its)
         except (Refused, UsageError, RunError) as error:
             yield Came(source, refused=[f"{machine}: {error}" if machine else str(error)])
-        except OSError as error:
-            if str(error.filename) != str(source):  # of here, and not of what comes
-                raise
-            yield Came(source, refused=[error.strerror or str(error)])
 
 
 def _merge_machine(root: Path, source: Path, its: Bundle) -> Came:
