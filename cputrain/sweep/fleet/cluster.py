@@ -14,6 +14,7 @@ import submitit
 
 from cputrain.errors import RunError
 from cputrain.sweep.fleet.node import Task
+from cputrain.sweep.fleet.node import name as node_name
 from cputrain.sweep.fleet.rank import Rank
 from cputrain.wording import one_line
 
@@ -119,7 +120,7 @@ class Cluster:
             RunError: squeue failed.
         """
         if not self.is_slurm:
-            return {job.job_id: State(str(job.state), "") for job in self.jobs}
+            return {job.job_id: State(str(job.state), node_name()) for job in self.jobs}
         ids = ",".join(sorted({job.job_id.partition("_")[0] for job in self.jobs}))
         command = ["squeue", "--noheader", "--array", "--states=all", f"--jobs={ids}"]
         done = subprocess.run([*command, "--format=%i|%T|%N"], capture_output=True, text=True)

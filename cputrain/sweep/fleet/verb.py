@@ -47,7 +47,7 @@ def sweep_command(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def run(fleet: Fleet, project: Path = paths.PROJECT) -> int:
-    """Submit, follow, bring together; 1 where a node failed.
+    """Submit, follow, bring together; 1 where fewer nodes were measured than asked for.
 
     Raises:
         UsageError: there is no commit.
@@ -65,11 +65,17 @@ def run(fleet: Fleet, project: Path = paths.PROJECT) -> int:
     where = f"Slurm's job {jobs[0].job_id.partition('_')[0]}" if cluster.is_slurm else "here"
     say(f"{counted(count, 'task')}: {where}; files in {here}")
     tasks = watch.follow(cluster, jobs, say, fleet.back_s)
-    return _close(tasks, here)
+    return _close(tasks, here, fleet.nodes)
 
 
-def _close(tasks: Sequence[watch.Watched], here: Path) -> int:
-    """Bring together what is there, also what lost tasks have left; the status."""
+def _close(tasks: Sequence[watch.Watched], here: Path, asked: int) -> int:
+    """Bring together what is there, also what lost tasks have left; the status.
+
+    Args:
+        tasks: each ended or lost.
+        here: the fleets' folder.
+        asked: how many nodes were to be measured.
+    """
     names = {node for task in tasks for node in task.nodes}
     names |= {task.ended.node for task in tasks if task.ended}
     folders = [path for name in sorted(names) if (path := here / "nodes" / name).is_dir()]
@@ -83,8 +89,8 @@ def _close(tasks: Sequence[watch.Watched], here: Path) -> int:
             say(f"problem: {one_line(problem)}")
         say(f"tables: {summary.where}")
     measured = [task for task in tasks if task.ended and task.ended.status == 0]
-    say(f"{counted(len(measured), 'node')} measured of {len(tasks)}")
-    return 0 if len(measured) == len(tasks) else 1
+    say(f"{counted(len(measured), 'node')} measured of {asked}")
+    return 0 if len(measured) == asked else 1
 
 
 def _commit(project: Path) -> str:

@@ -1,5 +1,6 @@
 """A fleet on a real Slurm of two nodes, and on one machine without it."""
 
+import os
 import re
 import signal
 import time
@@ -28,16 +29,18 @@ def until(condition):
         time.sleep(0.1)
 
 
-def commands(words, is_whole=True):
-    """Whether a command runs somewhere; with `is_whole` False it may have other words, too."""
+def pids(words, is_whole=True):
+    """The processes that a command runs in; with `is_whole` False it may have other words, too."""
     wanted = words.replace(" ", "\0").encode()
-    lines = []
+    found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            lines.append(path.read_bytes())
+            line = path.read_bytes()
         except OSError:
             continue
-    return any(line.strip(b"\0") == wanted if is_whole else wanted in line for line in lines)
+        if line.strip(b"\0") == wanted if is_whole else wanted in line:
+            found.append(int(path.parent.name))
+    return found
 
 
 def nodes_of(tmp_path):
@@ -125,7 +128,7 @@ def test_ctrl_c_cancels_the_tasks(fleet, cluster, tmp_path):
 
 
 def test_without_slurm_one_sweep_runs_here_and_a_line_says_so(fleet, alone, tmp_path):
-    status, said = fleet(MEASURE.replace(NODE, "alone"), alone).end()
+    status, said = fleet(MEASURE.replace(NODE, "alone"), alone, nodes=1).end()
     assert status == 0, said
     (folder,) = (tmp_path / ".asv" / "fleet" / "nodes").glob("*[!k]")
     variables = (folder / "output" / "alone" / "env").read_text()
@@ -135,6 +138,24 @@ def test_without_slurm_one_sweep_runs_here_and_a_line_says_so(fleet, alone, tmp_
     assert is_taken_over(tmp_path, "alone")
 
 
+def test_without_slurm_one_node_is_fewer_than_were_asked_for(fleet, alone, tmp_path):
+    status, said = fleet(MEASURE.replace(NODE, "alone"), alone, nodes=2).end()
+    assert status == 1 and "1 node measured of 2" in said, said
+    assert is_taken_over(tmp_path, "alone")
+
+
+def test_without_slurm_what_a_killed_task_has_left_comes_here(fleet, alone, tmp_path):
+    running = fleet(f"{MEASURE.replace(NODE, 'alone')}; sleep 76.54", alone, nodes=1)
+    running.wait_for("task 1 runs on")
+    until(lambda: list((tmp_path / ".asv/fleet/nodes").glob("*/output/alone/env")))
+    for pid in pids(f"submitit.core._submit {tmp_path}", is_whole=False):
+        os.kill(pid, signal.SIGKILL)
+    status, said = running.end()
+    assert status == 1 and "0 nodes measured of 1" in said, said
+    assert is_taken_over(tmp_path, "alone")
+    until(lambda: not pids("sleep 76.54"))
+
+
 def test_ctrl_c_ends_what_runs_and_keeps_what_is_there(fleet, alone, tmp_path):
     running = fleet(f"{MEASURE.replace(NODE, 'alone')}; sleep 87.65", alone)
     record = tmp_path / ".asv" / "fleet" / "nodes"
@@ -142,8 +163,8 @@ def test_ctrl_c_ends_what_runs_and_keeps_what_is_there(fleet, alone, tmp_path):
     running.process.send_signal(signal.SIGINT)
     status, said = running.end()
     assert status == 130 and "stopped; what the nodes have measured stays" in said, said
-    until(lambda: not commands("sleep 87.65"))
-    until(lambda: not commands(f"submitit.local._local {tmp_path}", is_whole=False))
+    until(lambda: not pids("sleep 87.65"))
+    until(lambda: not pids(f"submitit.local._local {tmp_path}", is_whole=False))
     time.sleep(0.2)  # what it said last is read by a thread
     assert "Traceback" not in "\n".join(running.said), running.said
 
