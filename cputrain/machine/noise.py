@@ -34,7 +34,8 @@ class Snapshot:
         wall_ns: the clock.
         queued_ns: time spent ready in the run queue so far, by thread id.
         ticks: time of the CPUs of the mask: stolen, busy with whatever ran here, and all.
-        throttled_s: time that a cgroup's quota held this process back so far.
+        throttled_s: CPU-seconds that quotas have held back so far, by the cgroup's file: the kernel
+            adds up what it held back on each CPU.
         usage: the process's faults and switches so far.
         load_1m: load average of the last minute.
     """
@@ -42,7 +43,7 @@ class Snapshot:
     wall_ns: int
     queued_ns: dict[int, int] | str
     ticks: Ticks | str
-    throttled_s: float | str
+    throttled_s: dict[str, float] | str
     usage: resource.struct_rusage
     load_1m: float | str
 
@@ -74,7 +75,8 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     steal_share: of the CPU time of the mask, what the hypervisor gave to others.
     others_cpu_s: CPU time of the mask that others than this process used; to the kernel's tick
         for each CPU, of 10 ms mostly.
-    throttled_s: seconds held back by a cgroup's quota.
+    throttled_s: CPU-seconds held back by the quota of the cgroup that held back most: what one of
+        those around this process holds back the others do not let run either.
     load_1m: at `b`.
     """
     wall_ns = b.wall_ns - a.wall_ns
@@ -108,7 +110,8 @@ def between(a: Snapshot, b: Snapshot) -> dict[str, Any]:
     if isinstance(a.throttled_s, str) or isinstance(b.throttled_s, str):
         put("throttled_s", _reason(a.throttled_s, b.throttled_s))
     else:
-        put("throttled_s", b.throttled_s - a.throttled_s)
+        held = (s - a.throttled_s.get(group, s) for group, s in b.throttled_s.items())
+        put("throttled_s", max(held))
     put("load_1m", b.load_1m)
     return events
 
@@ -145,17 +148,17 @@ def _ticks(root: Path, cpus: frozenset[int]) -> Ticks:
     return Ticks(stolen, busy, passed)
 
 
-def _throttled_s(root: Path) -> float:
-    total, known = 0.0, False
+def _throttled_s(root: Path) -> dict[str, float]:
+    """By the file of each cgroup that counts it. Raises reading.Unknown where none does."""
+    counted = {}
     for path in _cpu_stats(root):
         words = reading.text(root, path).split()
         for field, unit in (("throttled_usec", 1e-6), ("throttled_time", 1e-9)):
             if field in words:
-                total += int(words[words.index(field) + 1]) * unit
-                known = True
-    if not known:
+                counted[path] = int(words[words.index(field) + 1]) * unit
+    if not counted:
         raise reading.Unknown("no cgroup around this process counts throttling")
-    return total
+    return counted
 
 
 @functools.cache

@@ -48,7 +48,8 @@ class Watch:
         threads than CPUs wait for one another, which is the experiment's own doing: there the
         CPU time counts that others had in the mask. Threads that compute also wait while those
         that exchange gradients run.
-        lost_share: that time, as a share of the wall time.
+        lost_share: that time, as a share of the wall time; a quota's, which is summed over CPUs,
+            divided by the CPUs of the mask, which it holds back together.
         communication_cpu_s: CPU time of the latter, where there are any.
         """
         placement, now = self._placement, noise.read(cpus=self._placement.cpus)
@@ -68,7 +69,7 @@ class Watch:
             rounding_s = ROUNDING_TICKS * len(placement.cpus) * threads.TICK_NS / 1e9
             lost_s = (since["others_cpu_s"] or 0.0) - rounding_s
         disturbed = lost_s > DISTURBED_SHARE * since["wall_s"]
-        throttled_s = since["throttled_s"] or 0.0
+        throttled_s = (since["throttled_s"] or 0.0) / len(placement.cpus)
         since["disturbed"] = disturbed or throttled_s > 0
         since["lost_share"] = (max(0.0, lost_s) + throttled_s) / since["wall_s"]
         return since, busy

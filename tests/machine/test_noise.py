@@ -53,6 +53,19 @@ def test_what_happened_in_between(machine):
     assert not [key for key in readings if key.endswith("_reason")]
 
 
+def test_of_nested_cgroups_the_one_that_held_back_most_counts(machine):
+    """What the outer one holds back is no second time that the inner one has held back."""
+    noise._cpu_stats.cache_clear()
+    outer, inner = (f"/sys/fs/cgroup/{name}/cpu.stat" for name in ("slice", "slice/job"))
+    machine.put({"/proc/self/cgroup": "0::/slice/job"})
+    machine.put({outer: "throttled_usec 9000000", inner: "throttled_usec 100000"})
+    before = noise.read(machine.root)
+    machine.put({outer: "throttled_usec 9200000", inner: "throttled_usec 600000"})
+    after = noise.read(machine.root)
+    assert noise.between(before, after)["throttled_s"] == pytest.approx(0.5)
+    assert noise.between(after, after)["throttled_s"] == 0.0
+
+
 def test_stolen_time_is_that_of_the_given_cpus(machine):
     """A thread that pinning has bound to one of them asks for all."""
     before = noise.read(machine.root, cpus=[4095])
@@ -89,7 +102,8 @@ def test_a_cgroup_of_version_1(machine):
             "/sys/fs/cgroup/cpu,cpuacct/cpu.stat": "nr_periods 0",
         }
     )
-    assert noise.read(machine.root).throttled_s == pytest.approx(2.5)
+    (held_s,) = noise.read(machine.root).throttled_s.values()
+    assert held_s == pytest.approx(2.5)
 
 
 def test_cpu_time_by_thread(machine):

@@ -76,9 +76,9 @@ SEEN = {
 
 def test_readings_by_their_cause():
     counters = since(SEEN, 2, {"heat": 3, "sibling": 1.5}, {"heat": 5, "sibling": 2.0})
-    assert counters.throttled_s == 1.0 and counters.heat_events == 2
+    assert counters.throttled_s == 0.5 and counters.heat_events == 2
     assert counters.sibling_s == 0.5
-    assert counters.waited_s == pytest.approx(6.0 - 2 * 1.0)
+    assert counters.waited_s == pytest.approx(6.0 - 0.5 - 1.0)
     assert counters.stolen_s == 5.0
     assert counters.clock_ghz is None and counters.unread == {"clock": "no chain"}
     silent = {"run_queue_share": None, "run_queue_share_reason": "no schedstat"}

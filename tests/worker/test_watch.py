@@ -73,7 +73,7 @@ def made_watch(monkeypatch, computing_s, talking_s, used_s):
 
     def read(**arguments):
         return dataclasses.replace(
-            real(**arguments), queued_ns=next(queued), wall_ns=next(walls), throttled_s=0.0
+            real(**arguments), queued_ns=next(queued), wall_ns=next(walls), throttled_s={"job": 0.0}
         )
 
     monkeypatch.setattr(watch.noise, "read", read)
@@ -122,7 +122,7 @@ def test_where_threads_wait_for_one_another_others_cpu_time_counts(
     here = watch.noise.read(cpus=(0,))
     second, tick_s = 10**9, watch.threads.TICK_NS / 1e9
     start = dataclasses.replace(
-        here, wall_ns=0, queued_ns={1: 0}, ticks=Ticks(0, 0, 0), throttled_s=0.0
+        here, wall_ns=0, queued_ns={1: 0}, ticks=Ticks(0, 0, 0), throttled_s={"job": 0.0}
     )
     busy = round(busy_ticks * 0.01 / tick_s)
     end = dataclasses.replace(
@@ -134,3 +134,15 @@ def test_where_threads_wait_for_one_another_others_cpu_time_counts(
     seen, _ = Watch(settled(**changes), placed, NoFeed()).seen()
     assert seen["others_cpu_s"] == pytest.approx(busy * tick_s)
     assert seen["disturbed"] == disturbed
+
+
+def test_what_a_quota_holds_back_is_a_share_of_the_time_of_all_cpus(monkeypatch):
+    """Half a second on each of two CPUs, which the kernel adds up."""
+    here, second = watch.noise.read(cpus=(0,)), 10**9
+    start = dataclasses.replace(here, wall_ns=0, queued_ns={1: 0}, throttled_s={"job": 1.0})
+    end = dataclasses.replace(start, wall_ns=second, throttled_s={"job": 2.0})
+    readings = iter([start, end])
+    monkeypatch.setattr(watch.noise, "read", lambda **_: next(readings))
+    seen, _ = Watch(settled(threads=2), Placement((0, 1), 2, 2, 2), NoFeed()).seen()
+    assert seen["throttled_s"] == 1.0 and seen["disturbed"]
+    assert seen["lost_share"] == pytest.approx(0.5)

@@ -40,7 +40,9 @@ class Counters:
 
     Attributes:
         wall_s: that time.
-        throttled_s, waited_s, stolen_s: lost by threads or CPUs, their sum.
+        throttled_s: that a quota held back the CPUs of the mask: their mean, as it holds back all
+            of them together.
+        waited_s, stolen_s: lost by threads or CPUs, their sum.
         sibling_s: of CPU time, their sum, on the other hardware threads of its cores.
         clock_ghz: observed at its end.
         heat_events: times that a CPU was too hot.

@@ -84,12 +84,14 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
             unread[cause] = end if isinstance(end, str) else str(start)
         else:
             added[cause] = end - start
-    wall_s, throttled_s = seen["wall_s"], seen["throttled_s"]
+    wall_s, held_cpu_s = seen["wall_s"], seen["throttled_s"]
+    throttled_s = None if held_cpu_s is None else held_cpu_s / cpus
     waited_s = None
     if "neighbour" not in unread:
         # Once for the quota's own share in it, and once as the kernel may count what a quota holds
-        # back as time in the run queue.
-        waited_s = max(0.0, seen["lost_share"] * wall_s - 2 * (throttled_s or 0.0))
+        # back as time in the run queue, of each thread.
+        held_s = 0.0 if throttled_s is None else throttled_s + held_cpu_s
+        waited_s = max(0.0, seen["lost_share"] * wall_s - held_s)
     return Counters(
         wall_s=wall_s,
         throttled_s=throttled_s,
