@@ -8,11 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain.machine import cpu, memory, quota, reading, smbios
+from cputrain.machine import cpu, cpuset, memory, quota, reading, smbios
 
 CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
-CPUSETS = ("cpuset.effective_cpus", "cpuset.cpus.effective", "cpuset.cpus")
-"""Files with a cgroup's CPUs: version 1's, version 2's, and that of old kernels."""
 
 LONGEST = 200
 """asv's pages make a folder's name of every fact, and that may have 255 bytes with its key."""
@@ -136,17 +134,6 @@ def _glibc(_: Path) -> str:
     return version.removeprefix("glibc ")
 
 
-def _cpuset(root: Path) -> str:
-    """The CPUs that cgroups allow; the affinity mask may be narrower."""
-    folders = reading.cgroup_folders(root, "cpuset")
-    for name in (f"{folder}/{file}" for file in CPUSETS for folder in folders):
-        try:
-            return reading.text(root, name)
-        except reading.Unknown:
-            continue
-    raise reading.Unknown("no cgroup around this process tells its CPUs")
-
-
 def _quota(root: Path) -> str:
     cpus = quota.cpu_quota(root)
     return "none" if cpus is None else f"{cpus:g} CPUs"
@@ -177,7 +164,7 @@ _READERS: dict[str, Callable[[Path], str]] = {
     "mitigations": _mitigations,
     "glibc": _glibc,
     "cgroup_cpu_quota": _quota,
-    "cgroup_cpuset": _cpuset,
+    "cgroup_cpuset": cpuset.allowed,
 }
 
 KEYS = tuple(_READERS)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from cputrain.machine import facts, quota, reading, topology
+from cputrain.machine import cpuset, facts, quota, reading, topology
 from cputrain.machine.finding import Finding
 
 
@@ -34,29 +34,12 @@ def _quota(root: Path) -> Finding:
 
 def _cpuset(root: Path) -> Finding:
     """Fewer CPUs than are online; affinity masks have them only, /proc/cpuinfo has all."""
-    listed = cpuset(root)
+    listed = cpuset.allowed(root)
     online = reading.cpu_list(root, "/sys/devices/system/cpu/online")
     if len(reading.as_list(listed)) >= len(online):
         return Finding("ok", f"cpuset: all {len(online)} CPUs")
     text = f"cpuset: CPUs {listed} of {len(online)}; others may be given the same ones"
     return Finding("warn", text, "give this container or job CPUs that nobody else has")
-
-
-def cpuset(root: Path = reading.ROOT) -> str:
-    """The CPUs that this process's cgroup leaves it, as the kernel lists them.
-
-    Raises:
-        Unknown: no cgroup says.
-    """
-    for folder in reading.cgroup_folders(root, "cpuset"):
-        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
-            try:
-                content = reading.text(root, f"{folder}/{name}")
-                reading.as_list(content)
-            except (reading.Unknown, ValueError):
-                continue
-            return content
-    raise reading.Unknown("no cgroup lists CPUs")
 
 
 def _around(root: Path) -> Iterator[Finding]:

@@ -47,22 +47,6 @@ def test_a_cpuset_that_leaves_fewer_cpus_than_are_online(server, name):
     assert finding_of(server.root, "cpuset: all 16 CPUs").level == "ok"
 
 
-def test_the_innermost_cpuset_counts_and_an_empty_one_is_its_parent_s(server):
-    server.put({"/sys/fs/cgroup/cpuset.cpus.effective": "0-15"})
-    server.put({"/sys/fs/cgroup/user.slice/cpuset.cpus.effective": "0-7"})
-    assert surroundings.cpuset(server.root) == "0-7"
-    server.put({f"{GROUP}/cpuset.cpus.effective": ""})
-    assert surroundings.cpuset(server.root) == "0-7"
-    server.put({f"{GROUP}/cpuset.cpus.effective": "2"})
-    assert surroundings.cpuset(server.root) == "2"
-
-
-def test_version_1_has_a_folder_of_its_own(server):
-    server.put({"/proc/self/cgroup": "3:cpuset:/docker/ab\n1:cpu:/docker/ab\n0::/"})
-    server.put({"/sys/fs/cgroup/cpuset/cpuset.effective_cpus": "4-5"})
-    assert surroundings.cpuset(server.root) == "4-5"
-
-
 def test_a_cpuset_that_nobody_tells_is_unknown(server):
     assert finding_of(server.root, "cpuset: ").level == "unknown"
 
