@@ -8,11 +8,21 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cputrain.machine import busy, cpu, memory, noise, optional_pieces, reading, surroundings
+from cputrain.machine import (
+    busy,
+    cpu,
+    memory,
+    noise,
+    optional_pieces,
+    reading,
+    state,
+    surroundings,
+)
+from cputrain.machine.controls.control import Files
+from cputrain.machine.controls.cpufreq import Turbo
 from cputrain.machine.finding import Finding
 from cputrain.wording import counted
 
-CPU = "/sys/devices/system/cpu"
 REPORTING = 5
 """Place of VIRTIO_BALLOON_F_REPORTING among a balloon's feature bits."""
 
@@ -41,19 +51,12 @@ def _governor(root: Path) -> Finding:
 
 
 def _turbo(root: Path) -> Finding:
-    for name, on, off in (
-        (f"{CPU}/intel_pstate/no_turbo", 0, 1),
-        (f"{CPU}/cpufreq/boost", 1, 0),
-    ):
-        try:
-            state = reading.number(root, name)
-        except reading.Unknown:
-            continue
-        if state != on:
-            return Finding("ok", "turbo: off")
-        what = "turbo: on; the clock depends on heat and on how many cores work"
-        return Finding("warn", what, f"echo {off} | sudo tee {name}")
-    raise reading.Unknown("no switch for it here")
+    if state.turbo(root) == "off":
+        return Finding("ok", "turbo: off")
+    what = "turbo: on; the clock depends on heat and on how many cores work"
+    switches = Turbo(Files(root)).texts("off")
+    (off,) = {*switches.values()}
+    return Finding("warn", what, f"echo {off} | sudo tee {' '.join(switches)}")
 
 
 def _smt(root: Path) -> Finding:
@@ -102,11 +105,11 @@ def _page_watch(root: Path) -> Finding:
 
     At each look its thread marks thousands of pages, which takes a CPU for about 10 ms.
     """
-    for state, off in (
+    for switch, off in (
         ("sys/kernel/mm/damon/admin/kdamonds/[0-9]*/state", "off"),
         ("sys/module/damon_*/parameters/enabled", "N"),
     ):
-        for file in sorted(root.glob(state)):
+        for file in sorted(root.glob(switch)):
             path = f"/{file.relative_to(root)}"
             if reading.text(root, path) in ("on", "Y"):
                 what = "DAMON: a thread of the kernel, kdamond, takes a CPU to look at pages"

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cputrain.machine import mapped, pages, reading, temperature
+from cputrain.machine.controls.control import Files
+from cputrain.machine.controls.cpufreq import Turbo
 
 CPU = "/sys/devices/system/cpu"
-
-TURBO = (("intel_pstate/no_turbo", {"0": "on", "1": "off"}), ("cpufreq/boost", {"1": "on"}))
-"""Switches and what they say; amd_pstate's and acpi-cpufreq's is the second."""
 
 ALLOCATORS = ("libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc")
 
@@ -44,7 +43,7 @@ def read(cpus: Sequence[int], root: Path = reading.ROOT) -> dict[str, Any]:
         "cpufreq_driver": lambda: _words(root, cpus, "scaling_driver"),
         "governor": lambda: _words(root, cpus, "scaling_governor"),
         "energy_preference": lambda: _words(root, cpus, "energy_performance_preference"),
-        "turbo": lambda: _turbo(root),
+        "turbo": lambda: turbo(root),
         "min_ghz": lambda: min(_limits(root, cpus, "scaling_min_freq")),
         "max_ghz": lambda: max(_limits(root, cpus, "scaling_max_freq")),
         "huge_pages": lambda: pages.huge_page_mode(root),
@@ -117,20 +116,19 @@ def _cpufreq(root: Path, cpus: Sequence[int]) -> None:
         raise reading.Unknown("no cpufreq here; in a virtual machine the host decides")
 
 
-def _turbo(root: Path) -> str:
-    for name, words in TURBO:
-        try:
-            word = reading.text(root, f"{CPU}/{name}")
-        except reading.Unknown:
-            continue
-        return words.get(word, "off")
-    raise reading.Unknown("no switch for it here")
-
-
 def _bracketed(root: Path, name: str) -> str:
     """The mode of such a file that is chosen."""
     modes = reading.text(root, name)
     return modes.partition("[")[2].partition("]")[0] or modes
+
+
+def turbo(root: Path = reading.ROOT) -> str:
+    """On or off. Raises reading.Unknown, also where CPUs differ in it."""
+    control = Turbo(Files(root))
+    if (state := control.state()) is None:
+        reason = "the CPUs' switches differ" if control.names() else "no switch for it here"
+        raise reading.Unknown(reason)
+    return state
 
 
 def _threadpools() -> list[dict[str, Any]]:

@@ -47,6 +47,16 @@ def test_boost_of_other_drivers(server):
     assert finding_of(server.root, "turbo: off").level == "ok"
 
 
+def test_boost_of_each_policy(server):
+    cpufreq = "/sys/devices/system/cpu/cpufreq"
+    (server.root / "sys/devices/system/cpu/intel_pstate/no_turbo").unlink()
+    for number in range(2):
+        folder = f"{cpufreq}/policy{number}"
+        server.put({f"{folder}/affected_cpus": number, f"{folder}/boost": 1})
+    finding = finding_of(server.root, "turbo: on")
+    assert finding.do == f"echo 0 | sudo tee {cpufreq}/policy0/boost {cpufreq}/policy1/boost"
+
+
 @pytest.mark.parametrize(
     ("path", "on", "off"),
     [

@@ -76,6 +76,17 @@ def test_turbo_is_told_by_either_switch(bare, file, said, turbo):
     assert state.read((0,), bare.root)["turbo"] == turbo
 
 
+@pytest.mark.parametrize(("each", "turbo"), [((1, 1), "on"), ((0, 0), "off"), ((1, 0), None)])
+def test_turbo_is_told_by_the_switch_of_each_policy(bare, each, turbo):
+    """Where the machine has none for all of them."""
+    for number, said in enumerate(each):
+        folder = f"{CPU}/cpufreq/policy{number}"
+        bare.put({f"{folder}/affected_cpus": number, f"{folder}/boost": said})
+    readings = state.read((0,), bare.root)
+    assert readings["turbo"] == turbo
+    assert turbo or readings["turbo_reason"] == "the CPUs' switches differ"
+
+
 def test_what_a_machine_does_not_say_is_null_with_a_reason(tree):
     readings = state.read((0,), tree.root)
     for key in [key for key in readings if not key.endswith("_reason")]:
