@@ -14,6 +14,7 @@ from cputrain.machine import (
     memory,
     noise,
     optional_pieces,
+    pages,
     reading,
     state,
     surroundings,
@@ -79,9 +80,7 @@ def _load(root: Path) -> Finding:
 
 
 def _huge_pages(root: Path) -> Finding:
-    modes = reading.text(root, "/sys/kernel/mm/transparent_hugepage/enabled")
-    mode = modes.partition("[")[2].partition("]")[0] or modes
-    return Finding("ok", f"transparent huge pages: {mode}")
+    return Finding("ok", f"transparent huge pages: {pages.huge_page_mode(root)}")
 
 
 def _swap(root: Path) -> Finding:

@@ -85,7 +85,7 @@ def reason(setting: str, root: Path = reading.ROOT) -> str | None:
         return None
     if mode != "madvise":
         why = "gives none, also to who asks" if mode == "never" else "gives them unasked"
-        command = f"echo madvise | sudo tee {pages.THP}/enabled"
+        command = f"echo madvise | sudo tee {pages.ENABLED}"
         return f"the machine's huge-page mode is {mode!r}: it {why}; {command}"
     version = glibc()
     if version is None:

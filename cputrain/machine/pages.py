@@ -13,6 +13,7 @@ from pathlib import Path
 from cputrain.machine import reading
 
 THP = "/sys/kernel/mm/transparent_hugepage"
+ENABLED, DEFRAG = f"{THP}/enabled", f"{THP}/defrag"
 
 
 @dataclass(frozen=True)
@@ -128,16 +129,20 @@ def asks_for_huge_pages(address: int, root: Path = reading.ROOT, pid: int | str 
     raise reading.Unknown(f"/proc/{pid}/smaps: no flags at {address:#x}")
 
 
-def huge_page_mode(root: Path = reading.ROOT) -> str:
+def huge_page_mode(root: Path = reading.ROOT, name: str = ENABLED) -> str:
     """never, madvise or always: to whom the machine gives transparent huge pages.
+
+    Args:
+        root: where /sys is.
+        name: of another file that marks its mode so.
 
     Raises:
         reading.Unknown: the kernel has none.
     """
-    modes = reading.text(root, f"{THP}/enabled")
+    modes = reading.text(root, name)
     mode = modes.partition("[")[2].partition("]")[0]
     if not mode:
-        raise reading.Unknown(f"{THP}/enabled: {modes[:40]!r} has no mode in brackets")
+        raise reading.Unknown(f"{name}: {modes[:40]!r} has no mode in brackets")
     return mode
 
 

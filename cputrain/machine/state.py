@@ -47,7 +47,7 @@ def read(cpus: Sequence[int], root: Path = reading.ROOT) -> dict[str, Any]:
         "min_ghz": lambda: min(_limits(root, cpus, "scaling_min_freq")),
         "max_ghz": lambda: max(_limits(root, cpus, "scaling_max_freq")),
         "huge_pages": lambda: pages.huge_page_mode(root),
-        "huge_pages_defrag": lambda: _bracketed(root, f"{pages.THP}/defrag"),
+        "huge_pages_defrag": lambda: pages.huge_page_mode(root, pages.DEFRAG),
         "anon_huge_bytes": lambda: pages.anon_huge_bytes(root),
         "temperature_c": lambda: temperature.cpu_celsius(root),
         "load_1m": lambda: float(reading.text(root, "/proc/loadavg").split()[0]),
@@ -114,12 +114,6 @@ def _limits(root: Path, cpus: Sequence[int], name: str) -> list[float]:
 def _cpufreq(root: Path, cpus: Sequence[int]) -> None:
     if not any((root / f"{CPU}/cpu{cpu}/cpufreq".lstrip("/")).is_dir() for cpu in cpus):
         raise reading.Unknown("no cpufreq here; in a virtual machine the host decides")
-
-
-def _bracketed(root: Path, name: str) -> str:
-    """The mode of such a file that is chosen."""
-    modes = reading.text(root, name)
-    return modes.partition("[")[2].partition("]")[0] or modes
 
 
 def turbo(root: Path = reading.ROOT) -> str:

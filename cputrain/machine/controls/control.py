@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from cputrain import environ
-from cputrain.machine import reading
+from cputrain.machine import pages, reading
+from cputrain.machine.pages import ENABLED
 from cputrain.machine.reading import Unknown
-
-ENABLED = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 class ControlError(RuntimeError):
@@ -202,9 +201,10 @@ class HugePageMode(Control):
 
     def now(self, name: str) -> str | None:
         """The word in brackets, as the kernel marks the one that is set."""
-        text = super().now(name)
-        marked = re.search(r"\[(\w+)\]", text or "")
-        return marked[1] if marked else text
+        try:
+            return pages.huge_page_mode(self.files.root, name)
+        except Unknown:
+            return None
 
     def why_not(self, value: str) -> str | None:
         if self.now(ENABLED) is None:
