@@ -1,4 +1,4 @@
-"""The presets against the table of PUBLISHED.md, section 1, written out here once more."""
+"""The presets against the table of what was published, written out here once more."""
 
 import subprocess
 import sys

@@ -1,6 +1,7 @@
 """The alterations: faults of the earlier harness, made in our own torch engine.
 
-Each is what PUBLISHED.md, section 3, says of that harness, as near as our code can have it.
+Each is what that harness's description says of it (docs/claims.md, "Demonstrations";
+`analysis.claims.of_harness`), as near as our code can have it.
 """
 
 from __future__ import annotations
