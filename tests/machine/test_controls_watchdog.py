@@ -33,6 +33,16 @@ print(changes._guard.process.pid, flush=True)
 time.sleep(600)
 """
 
+KILLED_AS_SAVED = """
+import os, signal
+from cputrain.machine.controls.journal import Journal
+save = Journal.save
+def killed(self):
+    save(self)
+    os.kill(os.getpid(), signal.SIGKILL)
+Journal.save = killed
+"""
+
 
 class Run:
     """A process that changes the tree, its watchdog, and what was there before."""
@@ -83,6 +93,20 @@ def changed(tmp_path):
     for changed_run in runs:
         changed_run.process.kill()
         changed_run.process.communicate()
+
+
+def test_killed_as_the_journal_is_written_none_is_left(tmp_path):
+    kernel = laptop(tmp_path / "made")
+    before, kept = everything(kernel), tmp_path / ".asv" / "machine-changes.json"
+    env = {**os.environ, "CPUTRAIN_ROOT": str(tmp_path), "PYTHONPATH": str(paths.PROJECT)}
+    env["CPUTRAIN_ALLOW_MACHINE_CHANGES"] = "1"
+    command = [sys.executable, "-c", KILLED_AS_SAVED + CHANGING, str(kernel.root)]
+    assert subprocess.run(command, env=env).returncode == -signal.SIGKILL
+    end = time.monotonic() + HANG_S
+    while kept.exists():
+        assert time.monotonic() < end, f"{kept} is left"
+        time.sleep(0.005)
+    assert everything(kernel) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -50,7 +50,7 @@ class Changes:
         self._lock: lock.Held | None = None
 
     def apply(self) -> None:
-        """Set what is not so already: journal, watchdog, write, read back.
+        """Set what is not so already: watchdog, journal, write, read back.
 
         What an earlier process left changed is put back first, also where nothing is wanted.
 
@@ -84,9 +84,9 @@ class Changes:
         id, root = uuid.uuid4().hex, str(self.files.root)
         path, owner = journals.path(), journals.me()
         self._journal = Journal(path, id, root, owner, journals.boot(), self._original())
+        self._guard = Guard(self._journal)  # first: no journal is left that nobody watches
         self._journal.save()
         Journal.load(path)  # whoever puts back has to be able to believe it
-        self._guard = Guard(self._journal)
         for control, value in self.wanted:
             if control.is_set(value):
                 continue

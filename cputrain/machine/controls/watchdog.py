@@ -31,7 +31,7 @@ PATIENCE_S = 10.0
 
 
 class Guard:
-    """The parent's end of the watchdog over `journal`, which is on disk.
+    """The parent's end of the watchdog over `journal`, which need not be on disk yet.
 
     Raises:
         ControlError: it did not start, so nothing may be changed.
