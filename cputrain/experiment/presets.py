@@ -1,9 +1,8 @@
 """Published training runs as experiments, with what their sources say. Standard library only.
 
-Configurations and figures are as others published them, on their hardware (`PublishedFigure`); the
-addresses of these sources are not known here. What a source leaves open is chosen here: as
-`Preset.chosen` says, and for all of them dropout 0, erf-GELU, fp32, fused attention and the
-baseline's settings of AdamW.
+Configurations and figures are as others published them, on their hardware (`PublishedFigure`). What
+a source leaves open is chosen here: as `Preset.chosen` says, and for all of them dropout 0,
+erf-GELU, fp32, fused attention and the baseline's settings of AdamW.
 """
 
 from __future__ import annotations
