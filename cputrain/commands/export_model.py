@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+from pathlib import Path
 
 from cputrain import paths
 from cputrain.errors import UsageError
+from cputrain.record.trained import FILE
 from cputrain.run.session import Session
 from cputrain.sweep import asvenv
 from cputrain.sweep.training import source
@@ -17,14 +19,14 @@ def main(args: argparse.Namespace) -> int:
     """Export, and say where to.
 
     Raises:
-        UsageError: no such run, none that is done, or a model that no layout can hold.
+        UsageError: no such run, none that is done, a model that no layout can hold, or no folder
+            for it.
     """
     session = Session.from_env()
     trained = source.named(args.name, session.machine)
     model = trained.model
     out = (args.out or model.parent / "hf").absolute()
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"--out {out}: a file lies there, a folder is needed")
+    _check_folder(out, model)
     python = asvenv.Asv("full", session.machine).python()
     if not python.exists():
         raise UsageError(f"{python}: not there yet; python3 bench.py train makes it")
@@ -43,3 +45,12 @@ def main(args: argparse.Namespace) -> int:
         files = f"{MODEL}, config.json and the tokenizer"
     print(f"{out}: {files}, as transformers' from_pretrained takes them")
     return 0
+
+
+def _check_folder(out: Path, model: Path) -> None:
+    """Raise UsageError where there is a file, or where a run's own model would be written over."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out}: a file lies there, a folder is needed")
+    is_models = out.resolve() in (model.parent.resolve(), model.resolve().parent)
+    if is_models or (out / FILE).exists():
+        raise UsageError(f"--out {out}: a run's own {MODEL} lies there; name another folder")

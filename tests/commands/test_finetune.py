@@ -1,60 +1,26 @@
 """What `finetune` and `sample` refuse, each in one line with status 2, before anything runs."""
 
+import functools
 import json
-import math
 
 import pytest
+from done_runs import SMALL, done_run
 from settled import settled
 
 from cputrain.commands import cli, prompts
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
-from cputrain.model.shapes import weight_shapes
-from cputrain.record import files
 from cputrain.record.plan import Start, TrainingPlan
-from cputrain.record.train import Ended
-from cputrain.record.trained import TrainRecord
-from cputrain.run import recording
-from cputrain.run.session import Session
 from cputrain.sweep.training import source
 
 pytestmark = pytest.mark.tools
-SMALL = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
-
-
-def written(path, experiment):
-    """A model's file as safetensors has it, of zeros."""
-    head, end = {"__metadata__": {"experiment": json.dumps(experiment.to_json())}}, 0
-    for name, shape in weight_shapes(experiment).items():
-        size = 4 * math.prod(shape)
-        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-    data = json.dumps(head).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(len(data).to_bytes(8, "little") + data + bytes(end))
 
 
 @pytest.fixture
 def run(own_root):
-    """A run that is done."""
-
-    def made(name="mine", experiment=SMALL, **plan):
-        folder = own_root / "output" / "here" / "train" / name
-        written(folder / source.MODEL, experiment)
-        text = tokenizer_file.of_bytes()
-        (folder / tokenizer_file.FILE).write_text(text, encoding="utf-8")
-        ended = Ended(step=9, is_done=True, training_s=1.0, tokenizer=tokenizer_file.digest(text))
-        record = TrainRecord(
-            name=name,
-            plan=TrainingPlan(steps=9, **plan),
-            worker=recording.opened(Session.from_env(), experiment),
-            ended=ended,
-        )
-        files.write(folder / "train.json", record)
-        return folder
-
-    return made
+    """Makes a run that is done."""
+    return functools.partial(done_run, own_root)
 
 
 def refused(capsys, *words):
