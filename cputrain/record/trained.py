@@ -93,7 +93,8 @@ class TrainRecord(Part, frozen=True, kw_only=True):
     """One run, a file of its own.
 
     Attributes:
-        worker: what ran, and what was in force, in the last stretch.
+        worker: what ran, and what was in force, in the last stretch that trained a step, or that
+            is under way.
         ended: of the last stretch that came to an end; None before.
         started: what a run that fine-tunes started with.
         continued: what the model wrote at the end, where that was asked for.

@@ -8,6 +8,7 @@ from cputrain.commands import cli, train
 from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
+from cputrain.record.train import Ended
 from cputrain.record.trained import SCHEMA, Checkpoint, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
@@ -108,6 +109,24 @@ def test_a_run_goes_on_from_its_latest_checkpoint_or_the_one_that_is_named(run):
     assert step_of(run, planned(steps=200)) == 20
     assert step_of(run, planned(patience=3)) == 20
     assert step_of(run, planned(patience=2, at=10)) == 10
+
+
+def recorded(folder, **changes):
+    """Have the run's record say something else."""
+    record = files.read(folder / "train.json", TrainRecord, SCHEMA)
+    files.write(folder / "train.json", structs.replace(record, **changes))
+
+
+@pytest.mark.parametrize("plan", [{"steps": 20}, {"patience": 2}], ids=["steps", "patience"])
+def test_a_run_at_its_end_is_finished_unless_its_end_is_on_record(run, plan):
+    recorded(run, plan=structs.replace(PLAN, **plan))
+    assert step_of(run, planned(**plan)) == 20
+    stopped = Ended(step=20, is_done=False, training_s=1.0)
+    recorded(run, ended=stopped)
+    assert step_of(run, planned(**plan)) == 20
+    recorded(run, ended=structs.replace(stopped, is_done=True))
+    with pytest.raises(UsageError, match="step 20 is "):
+        step_of(run, planned(**plan))
 
 
 def test_a_run_goes_on_with_another_number_of_processes(run):

@@ -1,6 +1,7 @@
 """Real runs of two processes: the losses of one, checkpoints, how they are stopped or killed."""
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -141,6 +142,16 @@ def test_a_checkpoint_of_one_process_goes_on_with_two_and_back(root, alone):
         assert run.curve[:12] == before[:12]
         last = [float(loss) for _, loss, _ in run.curve]
         assert last == pytest.approx([float(loss) for _, loss, _ in before], abs=1e-5, rel=0)
+
+
+def test_at_their_last_step_both_go_on_without_a_step_and_write_the_same_model(root, together):
+    run = Run(root, "at-its-end", TWO, keep_every=12)
+    shutil.copytree(together.folder, run.folder)
+    (run.folder / "model.safetensors").unlink()
+    last = run.train(resume=24)[-1]
+    assert isinstance(last, Ended) and last.is_done, last
+    models = [(r.folder / "model.safetensors").read_bytes() for r in (run, together)]
+    assert models[0] == models[1] and run.curve == together.curve
 
 
 def test_stopped_after_one_step_on_all_ranks_it_goes_on_bit_for_bit_with_dropout(root, dropping):

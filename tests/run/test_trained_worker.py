@@ -127,6 +127,20 @@ def test_asked_to_stop_it_saves_and_ends_and_the_rest_is_the_same(own_root, whol
     assert stopped.curve == whole.curve
 
 
+@pytest.mark.parametrize("engine", ["numpy", "torch"])
+def test_at_its_last_step_a_run_goes_on_without_a_step_and_writes_the_same_model(own_root, engine):
+    pytest.importorskip("torch")
+    backend = {"numpy": "manual", "torch": "sdpa"}[engine]
+    run = run_of(own_root, "whole", SMALL.but(engine=engine, attention_backend=backend))
+    first, curve = run.train()[-1], run.curve
+    model = (run.folder / "model.safetensors").read_bytes()
+    (run.folder / "model.safetensors").unlink()
+    last = run.train(resume=24)[-1]
+    assert isinstance(last, Ended) and last.is_done and last.loss is None, last
+    assert last.training_s == first.training_s and last.validation_loss == first.validation_loss
+    assert (run.folder / "model.safetensors").read_bytes() == model and run.curve == curve
+
+
 def test_what_is_held_back_is_never_trained_on(own_root, whole):
     import numpy as np
 

@@ -12,6 +12,7 @@ from cputrain.record.answers import Failed, Phase, Ready
 from cputrain.record.notices import Drift, Memory, Usual
 from cputrain.record.train import DECODER, Ended, Kept, Placed, Progressed, Started
 from cputrain.record.trained import FILE, TrainRecord
+from cputrain.record.worker import WorkerRecord
 from cputrain.report import train as report
 from cputrain.report import watched
 from cputrain.sweep.progress import Progress
@@ -29,6 +30,8 @@ class Following:
         folder: of the run.
         record: as it begins; its last stretch is this one.
         progress: takes the lines.
+        before: worker of the stretch before, whose facts stay where this one trains no step; None
+            of a run that begins.
 
     Attributes:
         record: as it is so far.
@@ -37,8 +40,14 @@ class Following:
         events: TensorBoard's files.
     """
 
-    def __init__(self, folder: Path, record: TrainRecord, progress: Progress) -> None:
-        self._folder, self._progress = folder, progress
+    def __init__(
+        self,
+        folder: Path,
+        record: TrainRecord,
+        progress: Progress,
+        before: WorkerRecord | None = None,
+    ) -> None:
+        self._folder, self._progress, self._before = folder, progress, before
         self.record = record
         self.failure: Failed | None = None
         self.saved = record.plan.resume
@@ -74,6 +83,8 @@ class Following:
                 self.record = record.with_last(last=step, wall_s=seconds)
                 self.write()
             case Ended() as ended:
+                if self._before is not None and ended.step == record.stretches[-1].done:
+                    record = structs.replace(record, worker=self._before)
                 record = record.with_last(
                     last=ended.step,
                     wall_s=seconds,

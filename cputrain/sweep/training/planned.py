@@ -86,19 +86,30 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
         whole = [other for other in saved if other < step and _is_whole(folder, other, run)]
         then = f"{again} --at {whole[-1]} goes on from the one before" if whole else "none is left"
         raise UsageError(f"{error}; {then}") from error
-    if run.plan.steps <= step:
+    if run.plan.steps < step or (run.plan.steps == step and not _is_to_finish(run, known)):
         raise UsageError(
             f"--steps {run.plan.steps}: step {step} is done already; "
             f"{again} --steps N with a larger N goes on from there"
         )
     waited = checkpoint.waited
-    if run.plan.patience is not None and waited >= run.plan.patience:
+    is_over = run.plan.patience is not None and waited >= run.plan.patience
+    if is_over and not _is_to_finish(run, known):
         raise UsageError(
             f"step {step} is {counted(waited, 'evaluation')} after the lowest validation "
             f"loss, where --patience {run.plan.patience} ends the run: --patience "
             f"{waited + 1} or more goes on, --patience 0 without"
         )
     return step
+
+
+def _is_to_finish(run: PlannedRun, known: TrainRecord) -> bool:
+    """Whether a run that is at its end has still to write its model: no end is on record.
+
+    Not where the run on record was to end later: that would be another run.
+    """
+    is_done = known.ended is not None and known.ended.is_done
+    ends = [(plan.steps, plan.patience) for plan in (run.plan, known.plan)]
+    return not is_done and ends[0] == ends[1]
 
 
 def _is_whole(folder: Path, step: int, run: PlannedRun) -> bool:

@@ -78,7 +78,8 @@ class TrainingRun:
             stretches=[*stretches, begun],
             started=None if known is None or step is None else known.started,
         )
-        self.following = Following(self.folder, record, self.progress)
+        known_worker = None if known is None or step is None else known.worker
+        self.following = Following(self.folder, record, self.progress, known_worker)
         self.run.lay(self.folder, step)
         before = stretches[-1].processes if stretches else None
         shared = together.lines(experiment, placement.place(experiment), before)

@@ -53,3 +53,29 @@ def test_a_run_that_ctrl_c_stops_goes_on_and_ends(trial):
     assert [stretch["ended"] for stretch in record["stretches"]] == ["stopped", "done"]
     assert record["ended"]["is_done"] and record["worker"]["in_force"]
     assert (folder / "model.safetensors").exists()
+
+
+def test_a_run_that_could_not_write_its_model_is_finished_without_a_step(trial):
+    status, out = finished(trial.start(*TRAIN, "--steps", "30", "--out", "mine"))
+    assert status == 0, out
+    folder = trial.output / "train" / "mine"
+    model, curve = (
+        (folder / "model.safetensors").read_bytes(),
+        (folder / "progress.csv").read_text(),
+    )
+    (folder / "model.safetensors").unlink()
+    record = json.loads((folder / "train.json").read_text())
+    record["stretches"][0] |= {"ended": "failed", "reason": "No space left on device"}
+    (folder / "train.json").write_text(json.dumps({**record, "ended": None}))
+
+    status, out = finished(trial.start("train", "--resume", "mine", "--offline"))
+    assert status == 0, out
+    assert "going on with mine after step 30" in out and "30 steps of 30" in out
+    assert (folder / "model.safetensors").read_bytes() == model
+    assert (folder / "progress.csv").read_text() == curve
+    again = json.loads((folder / "train.json").read_text())
+    assert [stretch["ended"] for stretch in again["stretches"]] == ["failed", "done"]
+    assert again["ended"]["is_done"] and again["ended"]["loss"] is None
+    assert again["worker"]["in_force"] == record["worker"]["in_force"]
+    (page,) = trial.folder.glob("result/*/runs.md")
+    assert "resumed 1x" in page.read_text()
