@@ -1,5 +1,7 @@
 """What `train` refuses, each in one line with status 2, before anything is trained."""
 
+import shutil
+
 import pytest
 from msgspec import structs
 from settled import settled
@@ -9,7 +11,7 @@ from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Ended
-from cputrain.record.trained import SCHEMA, Checkpoint, TrainRecord
+from cputrain.record.trained import SCHEMA, Checkpoint, Stretch, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.training.planned import PlannedRun, resumed_step
@@ -170,6 +172,29 @@ def test_what_does_not_go_on_says_so_in_one_line(run, given, line):
     with pytest.raises(UsageError, match=line) as caught:
         step_of(run, given)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_run_whose_checkpoints_are_gone_is_not_started_over_its_own_files(run, goes_on):
+    shutil.rmtree(run / "checkpoints")
+    given = planned(goes_on=goes_on)
+    assert step_of(run, given) is None  # it had saved nothing yet
+    early = Ended(step=0, is_done=False, training_s=0.0)
+    begun = Stretch(started="2026-01-01T00:00:00+00:00", done=0, last=7)
+    recorded(run, ended=early, stretches=[begun])
+    assert step_of(run, given) is None
+    line = "has a run that came to step 20, and no checkpoint to go on from: --out NAME starts"
+    for changes in (
+        {"ended": structs.replace(early, step=20)},
+        {"stretches": [begun, structs.replace(begun, done=20)]},
+    ):
+        recorded(run, **{"ended": None, "stretches": [], **changes})
+        with pytest.raises(UsageError, match=line):
+            step_of(run, given)
+    recorded(run, ended=None, stretches=[])
+    (run / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(UsageError, match=r"has a model.safetensors, and no checkpoint"):
+        step_of(run, given)
 
 
 @pytest.mark.parametrize("how", ["cut off", "damaged", "foreign"])

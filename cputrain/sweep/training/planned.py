@@ -11,6 +11,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.trained import TrainRecord
+from cputrain.sweep.training.source import MODEL
 from cputrain.wording import counted
 from cputrain.worker.training import checkpoints
 
@@ -59,9 +60,13 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
 
     Raises:
         UsageError: there is a run and it is not to go on, none that could go on, another one,
-            no step left, or a checkpoint that is damaged.
+            no step left, or checkpoints that are damaged or gone.
     """
     saved = checkpoints.steps(folder)
+    if not saved and (left := _left(folder, known)) is not None:
+        raise UsageError(
+            f"{folder} has {left}, and no checkpoint to go on from: --out NAME starts another run"
+        )
     again = f"python3 bench.py {run.plan.verb} --resume {run.name}"
     if not run.goes_on:
         if saved:
@@ -100,6 +105,19 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
             f"{waited + 1} or more goes on, --patience 0 without"
         )
     return step
+
+
+def _left(folder: Path, known: TrainRecord | None) -> str | None:
+    """What a run without checkpoints has left that starting it again would write over.
+
+    None where it is one that had saved nothing yet.
+    """
+    if known is not None:
+        ended = 0 if known.ended is None else known.ended.step
+        step = max([ended, *(stretch.done for stretch in known.stretches)])
+        if step:
+            return f"a run that came to step {step}"
+    return f"a {MODEL}" if (folder / MODEL).exists() else None
 
 
 def _is_to_finish(run: PlannedRun, known: TrainRecord) -> bool:
