@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import IO
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,9 +14,9 @@ LOG_WIDTH = 120
 """A log has no width of its own."""
 
 
-def standard_output() -> Console:
-    """Standard output: lines as they are, a terminal or a log."""
-    console = Console(highlight=False, soft_wrap=True)
+def standard_output(file: IO[str] | None = None) -> Console:
+    """Standard output, or what stands for it: lines as they are, a terminal or a log."""
+    console = Console(file=file, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = LOG_WIDTH
     return console

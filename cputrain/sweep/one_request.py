@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -65,8 +66,9 @@ class RequestProcess:
         """Hand it the request; the lines that it prints, as they come, up to its end."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(files.encode(request))
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended; `end` says why
+            process.stdin.write(files.encode(request))
+            process.stdin.close()
         yield from process.stdout
 
     def end(self) -> ProcessEnd:

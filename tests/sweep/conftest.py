@@ -83,13 +83,15 @@ class Trial:
             "CPUTRAIN_LOCK": str(self.lock),
         }
 
-    def start(self, *words: str) -> subprocess.Popen:
+    def start(
+        self, *words: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.STDOUT
+    ) -> subprocess.Popen:
         return subprocess.Popen(
             [sys.executable, "-m", "cputrain.commands.cli", *words],
             cwd=paths.PROJECT,
             env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=stdout,
+            stderr=stderr,
             text=True,
         )
 

@@ -40,3 +40,12 @@ def test_a_process_has_its_request_and_environment(served):
 
 def test_a_silent_death_is_told_too(served):
     assert str(served("import os; os.kill(os.getpid(), 11)")) == "status -11: no output"
+
+
+def test_a_process_that_ends_before_its_request_is_told_of_its_end(tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nexec <&-\necho gone >&2; echo on; exit 4\n")
+    (tmp_path / "python").chmod(0o755)
+    process = RequestProcess(tmp_path / "python", "module", {}, "trial", tells=True)
+    assert process._process.stdout.readline() == b"on\n"  # it reads nothing any more
+    assert list(process.lines(TURN)) == []
+    assert str(process.end()) == "status 4: gone"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from dataclasses import replace
@@ -20,7 +19,7 @@ from cputrain.report import train as report
 from cputrain.results import machines, rates
 from cputrain.run import placement, recording, stacks, suite, trained_worker
 from cputrain.run.session import Session, new_name
-from cputrain.sweep import asvenv, plan, stopping
+from cputrain.sweep import asvenv, plan, stopping, unread
 from cputrain.sweep.one_request import ProcessEnd, RequestProcess
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.training import beside, continuing
@@ -43,7 +42,7 @@ class TrainingRun:
 
     def __init__(self, run: PlannedRun) -> None:
         self.run = run
-        self.progress = Progress()
+        self.progress = Progress(unread.console())
         self._signal: int | None = None
         self._process: RequestProcess | None = None
 
@@ -132,11 +131,11 @@ class TrainingRun:
 
     def _stop(self, number: int, _: object) -> None:
         """Have the worker save and end; what follows its answers goes on until then."""
-        if self._signal is None:
-            self._signal = number
-            os.write(2, b"bench.py: saving after the step in progress\n")
         if self._process is not None:
             self._process.terminate()
+        if self._signal is None:
+            self._signal = number
+            stopping.tell("saving after the step in progress")
 
     def _close(self, process: ProcessEnd, seconds: float) -> None:
         """Write the record, and end as the run did."""
@@ -147,7 +146,7 @@ class TrainingRun:
         following.write()
         following.events.close()
         if self._signal is not None and (ended is None or not ended.is_done):
-            os.write(2, f"bench.py: stopped; {self.stopped()}\n".encode())
+            stopping.tell(f"stopped; {self.stopped()}")
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
             saved = "nothing was saved" if following.saved is None else self.stopped()
