@@ -26,6 +26,7 @@ from cputrain.sweep.training import beside, continuing
 from cputrain.sweep.training.folders import folder_of, record_of
 from cputrain.sweep.training.following import Following
 from cputrain.sweep.training.planned import PlannedRun, resumed_step
+from cputrain.wording import one_line
 
 
 class TrainingRun:
@@ -140,13 +141,15 @@ class TrainingRun:
     def _close(self, process: ProcessEnd, seconds: float) -> None:
         """Write the record, and end as the run did."""
         following, ended = self.following, self.following.record.ended
-        if following.failure is None and ended is None:
+        said = following.failure
+        if said is None and ended is None:
             why = f"its process ended with {process}"
             following.fail(Failed(status="failed", reason=why), seconds)
         following.write()
         following.events.close()
         if self._signal is not None and (ended is None or not ended.is_done):
-            stopping.tell(f"stopped; {self.stopped()}")
+            why = "" if said is None else f"{one_line(said.reason)}; "
+            stopping.tell(f"stopped; {why}{self.stopped()}")
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
             saved = "nothing was saved" if following.saved is None else self.stopped()

@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+import time
 
 import pytest
 
@@ -79,3 +80,19 @@ def test_a_run_that_could_not_write_its_model_is_finished_without_a_step(trial):
     assert again["worker"]["in_force"] == record["worker"]["in_force"]
     (page,) = trial.folder.glob("result/*/runs.md")
     assert "resumed 1x" in page.read_text()
+
+
+def test_a_stopped_run_that_cannot_be_saved_says_why(trial):
+    process = trial.start(*TRAIN, "--steps", "1000000", "--out", "mine")
+    trial.wait_for("output/*/train/mine/progress.csv", process)
+    folder = trial.output / "train" / "mine"
+    (folder / "checkpoints").write_text("")  # a file in the folder's place
+    while len((folder / "progress.csv").read_text().splitlines()) < 2:
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    status, out = finished(process)
+    assert status == 130, out
+    last = out.strip().split("\n")[-1]
+    assert last.startswith("bench.py: stopped; FileExistsError: ") and "checkpoints" in last
+    assert "nothing was saved yet" in last
