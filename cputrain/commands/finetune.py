@@ -54,6 +54,9 @@ def main(args: argparse.Namespace) -> int:
         )
         name = args.out or f"{train.name_of(model.name)}-{args.method}"
         train.check_name(name)
+        record = model.record()
+        if args.clip is None and record is not None:
+            plan = structs.replace(plan, clip=record.plan.clip)
         plan = structs.replace(plan, start=start)
         run = PlannedRun(name, experiment, plan, args.resume is not None, args.at, tokenizer)
     else:

@@ -12,6 +12,7 @@ from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
 from cputrain.record.plan import Start, TrainingPlan
+from cputrain.sweep import driver
 from cputrain.sweep.training import source
 
 pytestmark = pytest.mark.tools
@@ -155,6 +156,29 @@ def test_a_prompt_has_the_seed_of_the_training_and_flags_win():
     assert (plan.prompt.text, plan.prompt.seed, plan.prompt.temperature) == ("Once", 4, 0)
     again = cli.parse(["train", "--resume", "mine"])
     assert prompts.with_prompt(again, plan, Experiment()).prompt == plan.prompt
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The plan of what a command line would train."""
+    runs = []
+    monkeypatch.setattr(driver, "drive", lambda training, _: runs.append(training.run) or 0)
+
+    def plan(*words):
+        assert cli.main([*words]) == 0
+        return runs[-1].plan
+
+    return plan
+
+
+@pytest.mark.parametrize("clip", [0.5, None])
+def test_gradients_are_clipped_as_the_sources_were_unless_told_otherwise(run, planned, clip):
+    folder = run(clip=clip)
+    words = (*START, "--method", "full")
+    assert planned(*words).clip == clip
+    assert planned(*words, "--clip", "2").clip == 2
+    (folder / "train.json").unlink()
+    assert planned(*words).clip is None  # a model alone does not say
 
 
 def test_a_file_that_is_no_model_is_not_taken_for_a_run(run, own_root):

@@ -16,6 +16,7 @@ from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.rules import BYTES
 from cputrain.model.shapes import weight_shapes
+from cputrain.record.trained import TrainRecord
 from cputrain.sweep.training.folders import folder_of, record_of
 
 MODEL = "model.safetensors"
@@ -51,6 +52,14 @@ class Source:
                 digest.update(data)
         return digest.hexdigest()
 
+    def record(self) -> TrainRecord | None:
+        """Of the run in whose folder it lies; None where there is none.
+
+        Raises:
+            UsageError: it cannot be read.
+        """
+        return record_of(self.model.parent)
+
     def tokenizer_text(self) -> str:
         """Of the tokenizer's file; of bytes where a model of 257 ids has none beside it.
 
@@ -76,7 +85,7 @@ class Source:
             raise UsageError(
                 f"{self.tokenizer}: another model's: it has id {last}, the model has {ids} ids"
             )
-        record = record_of(self.model.parent)
+        record = self.record()
         known = None if record is None or record.ended is None else record.ended.tokenizer
         if known is not None and known != tokenizer_file.digest(text):
             raise UsageError(f"{self.tokenizer}: not the one that {self.name} was trained with")
