@@ -5,13 +5,16 @@ import json
 
 import pytest
 from done_runs import SMALL, done_run
+from msgspec import structs
 from settled import settled
 
 from cputrain.commands import cli, prompts
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
+from cputrain.record import files
 from cputrain.record.plan import Start, TrainingPlan
+from cputrain.record.trained import SCHEMA, TrainRecord
 from cputrain.sweep import driver
 from cputrain.sweep.training import source
 
@@ -22,6 +25,19 @@ pytestmark = pytest.mark.tools
 def run(own_root):
     """Makes a run that is done."""
     return functools.partial(done_run, own_root)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The plan of what a command line would train."""
+    runs = []
+    monkeypatch.setattr(driver, "drive", lambda training, _: runs.append(training.run) or 0)
+
+    def plan(*words):
+        assert cli.main([*words]) == 0
+        return runs[-1].plan
+
+    return plan
 
 
 def refused(capsys, *words):
@@ -125,6 +141,26 @@ def test_a_model_is_named_by_its_run_its_folder_or_its_file(run, capsys):
     assert source.named("mine", "here").experiment == SMALL
 
 
+def test_a_model_whose_run_has_gone_on_since_is_told_of_in_one_line(run, planned, capsys):
+    folder = run()
+    words = (*START, "--method", "full")
+    planned(*words)
+    assert capsys.readouterr().out == ""
+    record = files.read(folder / "train.json", TrainRecord, SCHEMA)
+    stopped = structs.replace(record.ended, is_done=False)
+    line = f"{folder / source.MODEL}: its run is not done, and this may be the model of an earlier"
+    for ended in (None, stopped):
+        files.write(folder / "train.json", structs.replace(record, ended=ended))
+        planned(*words)
+        out = capsys.readouterr().out
+        assert out.startswith(line) and out.count("\n") == 1
+        assert "python3 bench.py train --resume mine goes on with it" in out
+    for name in ("mine", str(folder / source.MODEL)):
+        said = []
+        source.named(name, "here", said.append)
+        assert len(said) == 1
+
+
 def test_a_model_with_additions_beside_its_weights_is_refused(run, capsys):
     run("tuned", SMALL.but(fine_tuning="lora"))
     words = ("finetune", "--from", "tuned", "--method", "full", "--steps", "9")
@@ -156,19 +192,6 @@ def test_a_prompt_has_the_seed_of_the_training_and_flags_win():
     assert (plan.prompt.text, plan.prompt.seed, plan.prompt.temperature) == ("Once", 4, 0)
     again = cli.parse(["train", "--resume", "mine"])
     assert prompts.with_prompt(again, plan, Experiment()).prompt == plan.prompt
-
-
-@pytest.fixture
-def planned(monkeypatch):
-    """The plan of what a command line would train."""
-    runs = []
-    monkeypatch.setattr(driver, "drive", lambda training, _: runs.append(training.run) or 0)
-
-    def plan(*words):
-        assert cli.main([*words]) == 0
-        return runs[-1].plan
-
-    return plan
 
 
 @pytest.mark.parametrize("clip", [0.5, None])

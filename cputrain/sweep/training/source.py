@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cputrain.experiment.rules import BYTES
 from cputrain.model.shapes import weight_shapes
 from cputrain.record.trained import TrainRecord
 from cputrain.sweep.training.folders import folder_of, record_of
+from cputrain.wording import one_line
 
 MODEL = "model.safetensors"
 SUFFIX = ".safetensors"
@@ -60,6 +62,21 @@ class Source:
         """
         return record_of(self.model.parent)
 
+    def note(self) -> str | None:
+        """One line where its run has gone on since it was written; None where that is done.
+
+        Raises:
+            UsageError: the run's record cannot be read.
+        """
+        record = self.record() if self.model.name == MODEL else None
+        if record is None or (record.ended is not None and record.ended.is_done):
+            return None
+        resume = f"python3 bench.py {record.plan.verb} --resume {record.name}"
+        return (
+            f"{self.model}: its run is not done, and this may be the model of an earlier step: "
+            f"{resume} goes on with it"
+        )
+
     def tokenizer_text(self) -> str:
         """Of the tokenizer's file; of bytes where a model of 257 ids has none beside it.
 
@@ -92,8 +109,13 @@ class Source:
         return text
 
 
-def named(name: str, machine: str) -> Source:
+def named(name: str, machine: str, say: Callable[[str], None] = print) -> Source:
     """The model that a name means: of a run, which comes first, a run's folder, or a file.
+
+    Args:
+        name: of the model.
+        machine: whose runs are meant.
+        say: is told where it may not be the last one of its run.
 
     Raises:
         UsageError: there is none, or it is no model.
@@ -113,7 +135,10 @@ def named(name: str, machine: str) -> Source:
             raise UsageError(f"run {name!r} {why}: there is no {model}")
     model = model.absolute()
     tokenizer = model.with_name(tokenizer_file.FILE)
-    return Source(name, model, _experiment(model), tokenizer if tokenizer.exists() else None)
+    its = Source(name, model, _experiment(model), tokenizer if tokenizer.exists() else None)
+    if (note := its.note()) is not None:
+        say(one_line(note))
+    return its
 
 
 def _experiment(model: Path) -> Experiment:
