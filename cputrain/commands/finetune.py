@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cputrain.commands import model_flags, prompts, train
+from cputrain.commands import model_flags, prompts, run_names, train
 from cputrain.commands.sessions import without_models
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
@@ -40,7 +40,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: a model, a method or a run that cannot be.
     """
-    train.check_names(args)
+    run_names.check_flags(args)
     known = train.known_run(args)
     plan = train.plan_of(args, known)
     if known is None:
@@ -52,8 +52,8 @@ def main(args: argparse.Namespace) -> int:
             sha256=model.sha256(),
             tokenizer=tokenizer_file.digest(tokenizer),
         )
-        name = args.out or f"{train.name_of(model.name)}-{args.method}"
-        train.check_name(name)
+        name = args.out or f"{run_names.of_source(model.name)}-{args.method}"
+        run_names.check(name)
         record = model.record()
         if args.clip is None and record is not None:
             plan = structs.replace(plan, clip=record.plan.clip)
@@ -62,18 +62,9 @@ def main(args: argparse.Namespace) -> int:
     else:
         run = PlannedRun(args.resume, _known(args, known), plan, True, args.at)
     train.check_data(plan, run.experiment)
-    _check_rates(run.experiment, plan.steps)
+    train.check_rates(run.experiment, plan.steps)
     run = dataclasses.replace(run, plan=prompts.with_prompt(args, plan, run.experiment))
     return driver.drive(TrainingRun(run), without_models(args.offline))
-
-
-def _check_rates(experiment: Experiment, steps: int) -> None:
-    """Raise UsageError where the learning rate would never be reached."""
-    warm_up = experiment.training.lr_warmup_steps
-    if warm_up >= steps:
-        raise UsageError(
-            f"lr_warmup_steps = {warm_up}: the run has {steps} steps; --warmup-steps N says another"
-        )
 
 
 def _source(args: argparse.Namespace) -> Source:

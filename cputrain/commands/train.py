@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 from msgspec import structs
 
-from cputrain.commands import model_flags, prompts
+from cputrain.commands import model_flags, prompts, run_names
 from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
@@ -21,10 +20,9 @@ from cputrain.sweep import driver
 from cputrain.sweep.training import events
 from cputrain.sweep.training.folders import folder_of, record_of
 from cputrain.sweep.training.planned import PlannedRun
-from cputrain.sweep.training.source import MODEL, SUFFIX
 from cputrain.sweep.training.verb import TrainingRun
+from cputrain.wording import counted
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 EVALUATIONS, LEAST = 20, 10
 """Of a run where nothing else is said, and steps between two of them at least."""
 PLANNED = ("clip", "validate_every", "save_every", "keep_every", "tensorboard")
@@ -41,31 +39,32 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: a model or a run that cannot be.
     """
-    check_names(args)
+    run_names.check_flags(args)
     known = known_run(args)
     experiment = experiment_of(args, known)
     plan = prompts.with_prompt(args, plan_of(args, known), experiment)
-    name = args.resume or args.out or _name(args, experiment)
-    check_name(name)
+    name = args.resume or args.out or run_names.usual(args, experiment)
+    run_names.check(name)
     check_data(plan, experiment)
+    check_rates(experiment, plan.steps)
     run = PlannedRun(name, experiment, plan, args.resume is not None, args.at)
     return driver.drive(TrainingRun(run), without_models(args.offline))
-
-
-def check_names(args: argparse.Namespace) -> None:
-    """Raise UsageError where --at or --out says nothing, or two names of one run differ."""
-    if args.at is not None and args.resume is None:
-        raise UsageError("--at: only with --resume")
-    if args.resume and args.out:
-        raise UsageError(
-            f"--out {args.out}: not with --resume {args.resume}, which goes on in its own folder"
-        )
 
 
 def check_data(plan: TrainingPlan, experiment: Experiment) -> None:
     """Raise UsageError where files of one's own cannot be what is trained on."""
     if plan.files and (experiment.training.dataset, experiment.training.packing) != WHOLE:
         raise UsageError("--data: dataset = 'text' and packing = 'packed' are needed")
+
+
+def check_rates(experiment: Experiment, steps: int) -> None:
+    """Raise UsageError where the learning rate would never be reached."""
+    warm_up = experiment.training.lr_warmup_steps
+    if warm_up >= steps:
+        raise UsageError(
+            f"lr_warmup_steps = {warm_up}: the run has {counted(steps, 'step')}; --warmup-steps N "
+            "says another, --steps N a longer run"
+        )
 
 
 def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experiment:
@@ -94,7 +93,7 @@ def known_run(args: argparse.Namespace) -> TrainRecord | None:
     """
     if not args.resume:
         return None
-    check_name(args.resume)
+    run_names.check(args.resume)
     folder = folder_of(Session.from_env().machine, args.resume)
     record = record_of(folder)
     if record is None:
@@ -177,23 +176,3 @@ def _file(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"--data {path}: {error.strerror}") from error
     return str(path.resolve())
-
-
-def _name(args: argparse.Namespace, experiment: Experiment) -> str:
-    """Of the preset, of the file, or of the model."""
-    if args.preset:
-        return str(args.preset)
-    return Path(args.model).stem if args.model else experiment.identity
-
-
-def name_of(text: str) -> str:
-    """What a run is called that starts from a run, a folder or a file of this name."""
-    path = Path(text)
-    is_model = path.name == MODEL  # that says nothing: its folder does
-    return path.absolute().parent.name if is_model else path.absolute().name.removesuffix(SUFFIX)
-
-
-def check_name(name: str) -> None:
-    """Raise UsageError for what is no name of a run."""
-    if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name of a run: letters, digits and . _ + - are")

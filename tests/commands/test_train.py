@@ -53,6 +53,8 @@ def test_flags_that_cannot_be(words, line, capsys):
         (("--steps", "9", "--nproc", "2", "--compile", "inductor"), "processes = 2 only eager"),
         (("--steps", "9", "--settings", "nowhere.toml"), "nowhere.toml: cannot be read"),
         (("--steps", "9", "--out", "../x"), "is no name of a run"),
+        (("--steps", "9", "--warmup-steps", "9"), "lr_warmup_steps = 9: the run has 9 steps"),
+        (("--steps", "500", "--preset", "path-600k"), "lr_warmup_steps = 500: the run has 500"),
         (("--resume", "nothing"), "no run 'nothing' to go on with"),
     ],
 )
