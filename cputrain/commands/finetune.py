@@ -81,7 +81,9 @@ def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
         )
     if args.source is not None or args.method is not None:
         raise UsageError("--from and --method: not with --resume NAME, which has its own")
-    return _but(args, Experiment.from_json(known.worker.experiment), model_flags.fields(args))
+    return train.changed(
+        args, Experiment.from_json(known.worker.experiment), model_flags.fields(args)
+    )
 
 
 def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
@@ -109,17 +111,12 @@ def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
     method: dict[str, Any] = {"fine_tuning": args.method, "processes": None}
     if args.method == "head":
         method["tied"] = False
-    tuned = _but(args, trained, {**method, **{n: v for n, v in fields.items() if n != "tied"}})
+    tuned = train.changed(
+        args, trained, {**method, **{n: v for n, v in fields.items() if n != "tied"}}
+    )
     if args.method == "lora" and tuned.training.precision not in MERGED:
         raise UsageError(
             f"precision = {tuned.training.precision!r}: merged weights would be rounded anew; "
             f"--method lora has {', '.join(MERGED)}"
         )
     return tuned
-
-
-def _but(args: argparse.Namespace, trained: Experiment, fields: dict[str, Any]) -> Experiment:
-    try:
-        return train.settled(args, trained.but(**fields))
-    except ExperimentError as error:
-        raise UsageError(str(error)) from error

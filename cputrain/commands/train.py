@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -12,7 +13,7 @@ from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.experiment.described import FIELDS, of_file, value_of
+from cputrain.experiment.described import of_file
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
@@ -68,21 +69,27 @@ def check_rates(experiment: Experiment, steps: int) -> None:
 
 
 def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experiment:
-    """What is trained: as described, or else as the run on record.
+    """What is trained: as described, or else that of the run on record, with the flags' fields.
 
     Raises:
         UsageError: it cannot be.
     """
-    if known is not None and not _describes(args):
-        return _by(Experiment.from_json(known.worker.experiment), args.processes)
-    return settled(args, model_flags.experiment(args))
+    if known is None or args.preset is not None or args.model is not None:
+        return settled(args, model_flags.experiment(args))
+    return changed(args, Experiment.from_json(known.worker.experiment), model_flags.fields(args))
 
 
-def _describes(args: argparse.Namespace) -> bool:
-    """Whether the command line describes a model."""
-    given = (args.preset, args.model, args.settings, args.lr, args.warmup_steps)
-    fields = (getattr(args, name) for name in FIELDS if name != "processes")
-    return any(value is not None for value in (*given, *fields))
+def changed(args: argparse.Namespace, trained: Experiment, fields: dict[str, Any]) -> Experiment:
+    """A known run's experiment with these fields, and with those of the other flags.
+
+    Raises:
+        UsageError: it cannot be.
+    """
+    try:
+        described = trained.but(**fields)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    return settled(args, described)
 
 
 def known_run(args: argparse.Namespace) -> TrainRecord | None:
@@ -104,7 +111,8 @@ def known_run(args: argparse.Namespace) -> TrainRecord | None:
 def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
     """A described experiment with the other flags' fields, as `train` runs it.
 
-    All of its data is in memory and all of its micro-batches are run.
+    All of its data is in memory and all of its micro-batches are run. One process is one without
+    torchrun.
 
     Raises:
         UsageError: it cannot be.
@@ -123,22 +131,9 @@ def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
         if described.training.loader != MEMORY["loader"]:
             print(f"loader {described.training.loader}: {FROM_MEMORY}")
         whole = described.but(**MEMORY, micro_batches=None)
-    except ExperimentError as error:
-        raise UsageError(str(error)) from error
-    return _by(whole, None)
-
-
-def _by(experiment: Experiment, processes: int | str | None) -> Experiment:
-    """The experiment, settled, by so many processes, or by its own where that is None.
-
-    One process is one without torchrun.
-    """
-    try:
-        if processes is not None:
-            experiment = experiment.but(processes=value_of("processes", str(processes)))
-        if experiment.system.processes == 1:
-            experiment = experiment.but(processes=None)
-        return specs.settle(experiment)
+        if whole.system.processes == 1:
+            whole = whole.but(processes=None)
+        return specs.settle(whole)
     except ExperimentError as error:
         raise UsageError(str(error)) from error
 

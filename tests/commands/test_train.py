@@ -213,6 +213,28 @@ def test_a_checkpoint_that_is_not_whole_is_refused_and_the_one_before_offered(ru
         step_of(run, planned())
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--lr", "0.5"), "run 'mine' has learning_rate = 0.0003, asked is 0.5: --out NAME"),
+        (("--n-embd", "64"), "run 'mine' has n_embd = 32, asked is 64"),
+        (("--engine", "numpy"), "= 'numpy'"),
+        (("--preset", "wiki-24m"), "run 'mine' has n_layer = 1, asked is "),
+    ],
+)
+def test_what_another_flag_says_is_held_against_the_run_on_record(run, words, line):
+    known = files.read(run / "train.json", TrainRecord, SCHEMA)
+    args = cli.parse(["train", "--resume", "mine", *words])
+    with pytest.raises(UsageError, match=line):
+        step_of(run, planned(train.experiment_of(args, known)))
+
+
+def test_a_flag_that_says_what_the_run_on_record_has_changes_nothing(run):
+    known = files.read(run / "train.json", TrainRecord, SCHEMA)
+    args = cli.parse(["train", "--resume", "mine", "--n-embd", "32", "--lr", "0.0003"])
+    assert train.experiment_of(args, known) == SMALL
+
+
 def test_export_of_a_run_that_is_not_there_or_not_done(run, capsys):
     assert cli.main(["export-model", "nothing", "--to", "hf"]) == 2
     assert "run 'nothing' is not there" in capsys.readouterr().err
