@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cputrain import environ
+from cputrain.errors import UsageError
 
 PROJECT = Path(__file__).resolve().parent.parent
 """The clone that this code is in."""
@@ -46,3 +47,13 @@ def output_folder(machine: str, mode: str) -> Path:
 def asv_results(mode: str) -> Path:
     """asv's results folder of a full or a quick sweep."""
     return RESULT / ("asv-quick" if mode == "quick" else "asv")
+
+
+def recordable(path: Path) -> str:
+    """A path that somebody has named, as text for a record. Raises UsageError: it is not UTF-8."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{path}: not UTF-8, as records need it: give it another name") from error
+    return text

@@ -13,6 +13,7 @@ from cputrain.run.session import Session
 from cputrain.sweep import asvenv
 from cputrain.sweep.training import source
 from cputrain.sweep.training.source import MODEL
+from cputrain.wording import one_line
 
 
 def main(args: argparse.Namespace) -> int:
@@ -43,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
     files = f"{MODEL} and config.json"
     if trained.tokenizer is not None:
         files = f"{MODEL}, config.json and the tokenizer"
-    print(f"{out}: {files}, as transformers' from_pretrained takes them")
+    print(f"{one_line(out)}: {files}, as transformers' from_pretrained takes them")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
+from cputrain import paths
 from cputrain.commands import model_flags, prompts, run_names
 from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
@@ -163,11 +164,11 @@ def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan
 
 
 def _file(path: Path) -> str:
-    """Absolute. Raises UsageError where there is nothing to read."""
+    """Absolute. Raises UsageError where there is nothing to read, or no name for a record."""
     try:
         with path.open("rb") as file:
             if not file.read(1):
                 raise UsageError(f"--data {path}: empty")
     except OSError as error:
         raise UsageError(f"--data {path}: {error.strerror}") from error
-    return str(path.resolve())
+    return paths.recordable(path.resolve())

@@ -2,6 +2,8 @@
 
 import functools
 import json
+import os
+import shutil
 
 import pytest
 from done_runs import SMALL, done_run
@@ -84,6 +86,26 @@ def test_empty_data_is_refused(run, own_root, capsys):
     path.write_text("")
     line = refused(capsys, *START, "--method", "full", "--data", str(path))
     assert "empty.txt: empty" in line
+
+
+def test_paths_that_are_not_utf_8_are_refused(run, own_root, capsys):
+    odd = own_root / os.fsdecode(b"odd\xff")
+    odd.mkdir()
+    shutil.copytree(run(), odd, dirs_exist_ok=True)
+    model = str(odd / source.MODEL)
+    line = "odd\N{REPLACEMENT CHARACTER}/model.safetensors: not UTF-8, as records need it: give"
+    for words in (
+        ("finetune", "--from", model, "--steps", "50", "--method", "full", "--out", "new"),
+        ("sample", model, "x"),
+        ("sample", str(odd), "x"),
+        ("export-model", model, "--to", "hf"),
+    ):
+        assert line in refused(capsys, *words)
+    (odd / "text.txt").write_text("Dear")
+    (own_root / "link.txt").symlink_to(odd / "text.txt")
+    for data in (odd / "text.txt", own_root / "link.txt"):
+        for words in ((*START, "--method", "full"), ("train", "--steps", "9")):
+            assert "text.txt: not UTF-8" in refused(capsys, *words, "--data", str(data))
 
 
 def test_a_run_that_has_a_source_goes_on_with_its_own(run, capsys):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cputrain import paths
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
@@ -118,7 +119,7 @@ def named(name: str, machine: str, say: Callable[[str], None] = print) -> Source
         say: is told where it may not be the last one of its run.
 
     Raises:
-        UsageError: there is none, or it is no model.
+        UsageError: there is none, it is no model, or its path is not UTF-8.
     """
     path = Path(name)
     if path.suffix == SUFFIX:
@@ -133,7 +134,7 @@ def named(name: str, machine: str, say: Callable[[str], None] = print) -> Source
         if not model.exists():
             why = "is not done" if folder.exists() else "is not there"
             raise UsageError(f"run {name!r} {why}: there is no {model}")
-    model = model.absolute()
+    model = Path(paths.recordable(model.absolute()))
     tokenizer = model.with_name(tokenizer_file.FILE)
     its = Source(name, model, _experiment(model), tokenizer if tokenizer.exists() else None)
     if (note := its.note()) is not None:
