@@ -1,7 +1,9 @@
 """Real runs: what they leave, and that a killed one goes on as if nothing had been."""
 
 import json
+import os
 import signal
+import time
 
 import pytest
 from settled import settled
@@ -139,6 +141,27 @@ def test_at_its_last_step_a_run_goes_on_without_a_step_and_writes_the_same_model
     assert isinstance(last, Ended) and last.is_done and last.loss is None, last
     assert last.training_s == first.training_s and last.validation_loss == first.validation_loss
     assert (run.folder / "model.safetensors").read_bytes() == model and run.curve == curve
+
+
+@pytest.mark.parametrize("resume", [None, 8])
+def test_asked_to_stop_while_tokens_are_made_it_ends_at_once(own_root, whole, resume):
+    (own_root / "never.txt").unlink(missing_ok=True)
+    os.mkfifo(own_root / "never.txt")  # a file of which nothing ever comes
+    process = whole.start(files=[str(own_root / "never.txt")], resume=resume)
+    try:
+        end = time.monotonic() + 60
+        while not list((own_root / "data").glob(".own-*")):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+    finally:
+        process.kill()
+    last = [DECODER.decode(line) for line in process.stdout][-1]
+    assert isinstance(last, Ended) and not last.is_done and last.step == (resume or 0)
+    seconds = sum(float(row["step_s"]) for row in whole.rows[: resume or 0])
+    assert last.training_s == pytest.approx(seconds)
+    assert len(whole.rows) == 24 and not list((own_root / "data").glob(".own-*"))
 
 
 def test_what_is_held_back_is_never_trained_on(own_root, whole):

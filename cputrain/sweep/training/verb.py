@@ -136,7 +136,10 @@ class TrainingRun:
             self._process.terminate()
         if self._signal is None:
             self._signal = number
-            stopping.tell("saving after the step in progress")
+            last = self.following.record.stretches[-1]
+            saves = last.last > last.done
+            what = "saving after the step in progress" if saves else "stopping; no step is done yet"
+            stopping.tell(what)
 
     def _close(self, process: ProcessEnd, seconds: float) -> None:
         """Write the record, and end as the run did."""

@@ -5,6 +5,7 @@ What it learns does not depend on when it saves or tells.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from cputrain.record.trained import PROGRESS
 from cputrain.worker.preparation import Preparation
 from cputrain.worker.training import ending, schedule, standing, starting
 from cputrain.worker.training.evaluation import Evaluation
+from cputrain.worker.training.signals import Stoppable, Stopped
 from cputrain.worker.training.table import Table
 from cputrain.worker.training.telling import Telling
 from cputrain.worker.training.watching import Watching
@@ -27,12 +29,13 @@ from cputrain.worker.training.watching import Watching
 if TYPE_CHECKING:
     from cputrain.data.feed import Feed
     from cputrain.worker.training.saving import Saving
+    from cputrain.worker.training.split import Split
 
 TOO_MUCH = 1e15
 """What a record holds: a loss beyond it is finite for some more steps at most."""
 
 
-class TrainingJob(Preparation):
+class TrainingJob(Preparation, Stoppable):
     """Trains one run.
 
     Args:
@@ -40,31 +43,44 @@ class TrainingJob(Preparation):
         descriptor: to answer on.
 
     Attributes:
-        stopping: whether it is to save and end.
         step: the last one that was trained, of the whole run.
     """
+
+    opens_alone = True
+    """Whether no other process waits for the data that it opens."""
 
     def __init__(self, request: JobRequest, descriptor: int) -> None:
         super().__init__(request, descriptor)
         assert request.plan is not None
         self.plan = request.plan
         self.folder = Path(request.folder)
-        self.stopping = False
         self.step = self.plan.resume or 0
 
     def open_feed(self) -> Feed:
-        """The documents that are trained on; the others are kept apart."""
+        """The documents that are trained on; the others are kept apart.
+
+        Raises:
+            Stopped: it was to stop.
+        """
+        with self.breaking_off() if self.opens_alone else contextlib.nullcontext():
+            self.split = self._opened()
+        return self.split.training
+
+    def _opened(self) -> Split:
         from cputrain.worker.training.sources import opened
 
-        self.split = opened(
+        return opened(
             *(self.experiment, self.plan, paths.DATA, self.request.offline, self.folder),
             say=lambda line: self.say(Phase(what=line)),
         )
-        return self.split.training
 
     def run(self) -> None:
         """All of it; answers with what comes of it."""
-        self.build()
+        try:
+            self.build()
+        except Stopped:
+            self.say(ending.before_it_began(self.step, self.folder / PROGRESS, self.phases))
+            return
         del self.initial
         start = self.step
         self.begin()

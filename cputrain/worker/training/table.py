@@ -56,10 +56,9 @@ class Table:
     """
 
     def __init__(self, path: Path, done: int) -> None:
-        kept = [row for row in _read(path) if int(row[0]) <= done]
-        place = COLUMNS.index("step_s")
-        self.training_s = math.fsum(float(row[place]) for row in kept)
-        text = "".join(f"{','.join(row)}\n" for row in (COLUMNS, *kept))
+        rows = kept(path, done)
+        self.training_s = seconds(rows)
+        text = "".join(f"{','.join(row)}\n" for row in (COLUMNS, *rows))
         atomic.write_text(path, text)
         self.added_s = 0.0
         self._file = path.open("a", encoding="utf-8")
@@ -78,6 +77,17 @@ class Table:
         self._rows.clear()
         if is_synced:
             os.fsync(self._file.fileno())
+
+
+def kept(path: Path, done: int) -> list[list[str]]:
+    """The rows of a table up to the step that is `done`; none where there is no file."""
+    return [row for row in _read(path) if int(row[0]) <= done]
+
+
+def seconds(rows: list[list[str]]) -> float:
+    """Of all steps in these rows."""
+    place = COLUMNS.index("step_s")
+    return math.fsum(float(row[place]) for row in rows)
 
 
 def _read(path: Path) -> list[list[str]]:

@@ -36,6 +36,7 @@ class RankJob(Share, TrainingJob):
     """
 
     patience_s = PATIENCE_S
+    opens_alone = False
     saving: RankSaving
 
     def __init__(self, request: JobRequest, descriptor: int) -> None:
