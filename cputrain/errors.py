@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
+"""Errors of folders and files that cannot be what they have to be: the user's to mend."""
+
 
 class UsageError(Exception):
     """What was asked cannot be: the line says what, where, and what to do. Exit status 2."""

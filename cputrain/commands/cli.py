@@ -8,13 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from cputrain.commands.parser import parse
-from cputrain.errors import RunError, UsageError
+from cputrain.errors import UNWRITABLE, RunError, UsageError
 from cputrain.machine.reading import MachineError
 from cputrain.sweep import stopping
 from cputrain.wording import one_line
-
-UNWRITABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
-"""Errors of folders and files that cannot be what they have to be: the user's to mend."""
 
 MODULES = {"list": "listing", "export-model": "export_model"}
 """The module of a verb where it has another name."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 from pathlib import Path
 
 from cputrain import paths
-from cputrain.errors import UsageError
+from cputrain.errors import RunError, UsageError
 from cputrain.record.trained import FILE
 from cputrain.run.session import Session
 from cputrain.sweep import asvenv
@@ -22,6 +23,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: no such run, none that is done, a model that no layout can hold, or no folder
             for it.
+        RunError: the process that writes it failed.
     """
     session = Session.from_env()
     trained = source.named(args.name, session.machine)
@@ -32,7 +34,7 @@ def main(args: argparse.Namespace) -> int:
     if not python.exists():
         raise UsageError(f"{python}: not there yet; python3 bench.py train makes it")
     done = subprocess.run(
-        [str(python), "-P", "-m", "cputrain.worker.training.hf", str(model), str(out)],
+        [str(python), "-P", "-m", "cputrain.worker.training.exporting", str(model), str(out)],
         cwd=paths.PROJECT,
         env={"PYTHONPATH": str(paths.PROJECT)},
         capture_output=True,
@@ -40,12 +42,22 @@ def main(args: argparse.Namespace) -> int:
         errors="replace",
     )
     if done.returncode:
-        raise UsageError((done.stderr.strip() or "no output").split("\n")[-1])
+        raise _failure(done.returncode, done.stderr, out)
     files = f"{MODEL} and config.json"
     if trained.tokenizer is not None:
         files = f"{MODEL}, config.json and the tokenizer"
     print(f"{one_line(out)}: {files}, as transformers' from_pretrained takes them")
     return 0
+
+
+def _failure(status: int, stderr: str, out: Path) -> UsageError | RunError:
+    """Why nothing whole was written: by the exit status of the process, or minus its signal."""
+    why = stderr.strip().split("\n")[-1]
+    if status == 2 and why:
+        return UsageError(why)
+    if status < 0:
+        why = f"killed by {signal.Signals(-status).name}"
+    return RunError(f"{out}: the export failed: {why or 'no output'}; the same command tries again")
 
 
 def _check_folder(out: Path, model: Path) -> None:

@@ -5,6 +5,9 @@ By plain PyTorch, written here after the layouts; and by transformers itself whe
 
 import importlib.util
 import json
+import resource
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from settled import settled
 
 from cputrain.data.batches import Batch
 from cputrain.errors import UsageError
+from cputrain.experiment.presets import PRESETS
 from cputrain.model.initial import initial_weights
 from cputrain.worker import saved
 from cputrain.worker.training import hf
@@ -153,6 +157,35 @@ def test_by_transformers_the_loss_is_ours(exported):
 def test_what_has_no_place_in_the_layouts_is_refused(changes, what):
     with pytest.raises(UsageError, match=what):
         hf.config(settled(**{**SIZES, **changes}))
+
+
+def test_the_ids_of_start_and_end_are_those_of_the_training():
+    text = hf.config(MODELS["gpt"])
+    assert (text["bos_token_id"], text["eos_token_id"]) == (256, 256)
+    paths = hf.config(PRESETS["path-600k"].experiment)
+    assert (paths["vocab_size"], paths["bos_token_id"], paths["eos_token_id"]) == (45, None, 44)
+
+
+@pytest.mark.parametrize(("bytes_", "status"), [(1000, 1), (None, 2)])
+def test_the_process_says_why_it_failed_in_one_line(tmp_path, bytes_, status):
+    experiment = MODELS["gpt"]
+    saved.save(tmp_path / "run", experiment, weights_of(experiment), 10**9)
+    if bytes_ is None:
+        (tmp_path / "hf").write_text("no folder")
+    else:  # what is larger cannot be written, as on a disk that is full
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
+
+    words = ("-m", "cputrain.worker.training.exporting", tmp_path / "run" / saved.MODEL)
+    done = subprocess.run(
+        [sys.executable, "-P", *words, tmp_path / "hf"],
+        preexec_fn=None if bytes_ is None else limit,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("\n") == 1 and f"{tmp_path / 'hf'}" in done.stderr
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path):

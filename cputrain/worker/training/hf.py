@@ -1,19 +1,18 @@
 """A trained model in the layout of Hugging Face's transformers: GPT-2's and LLaMA's.
 
-`python -m cputrain.worker.training.hf MODEL FOLDER` reads model.safetensors of a run and writes
-model.safetensors and config.json, which `transformers.AutoModelForCausalLM.from_pretrained` takes.
-Token ids stay: with bytes 0 to 255 are the bytes and 256 is the end of text. The run's tokenizer
-goes along, as `transformers.AutoTokenizer.from_pretrained` takes it.
+`export` reads model.safetensors of a run and writes model.safetensors and config.json, which
+`transformers.AutoModelForCausalLM.from_pretrained` takes. Token ids stay: with bytes 0 to 255 are
+the bytes and 256 is the end of text; of made paths 44 is the end, and nothing stands before them.
+The run's tokenizer goes along, as `transformers.AutoTokenizer.from_pretrained` takes it.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cputrain import atomic
-from cputrain.data import tokenizer_file
+from cputrain.data import batches, tokenizer_file, walks
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
 from cputrain.worker.training import whole
@@ -37,12 +36,13 @@ def config(experiment: Experiment) -> dict[str, Any]:
     """
     _check(experiment)
     model, length = experiment.model, experiment.training.seq_len
+    is_text = experiment.training.dataset == "text"
     common = {
         "vocab_size": model.vocab_size,
         "tie_word_embeddings": model.tied,
         "torch_dtype": "float32",
-        "bos_token_id": 256,
-        "eos_token_id": 256,
+        "bos_token_id": batches.END if is_text else None,
+        "eos_token_id": batches.END if is_text else walks.END,
     }
     if model.architecture == "gpt":
         return common | {
@@ -182,17 +182,3 @@ def _tokenizer(experiment: Experiment) -> dict[str, Any]:
         "model_max_length": experiment.training.seq_len,
         "clean_up_tokenization_spaces": False,
     }
-
-
-def main() -> int:
-    """Export one model; 2 where it cannot be."""
-    try:
-        export(Path(sys.argv[1]), Path(sys.argv[2]))
-    except (UsageError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
