@@ -144,8 +144,8 @@ class Run:
         for pid in descendants(self.conductor):
             with contextlib.suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                links = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
-                if b"cputrain.worker.parent" in line and any("socket" in link for link in links):
+                open_files = list(Path(f"/proc/{pid}/fd").iterdir())
+                if b"cputrain.worker.parent" in line and any(map(_is_socket, open_files)):
                     pids.append(pid)
         return pids
 
@@ -210,3 +210,10 @@ def ends(run):
     run.starter.say()
     assert run.starter.line() == ["closed"]
     run.none_is_left()
+
+
+def _is_socket(link):
+    """Whether a process's open file is one; False where it has been closed meanwhile."""
+    with contextlib.suppress(OSError):
+        return "socket" in str(link.readlink())
+    return False
