@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,9 @@ def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan
 def _file(path: Path) -> str:
     """Absolute. Raises UsageError where there is nothing to read, or no name for a record."""
     try:
+        kind = path.stat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a pipe may wait for ever
+            raise UsageError(f"--data {path}: no plain file, which is read again and again")
         with path.open("rb") as file:
             if not file.read(1):
                 raise UsageError(f"--data {path}: empty")

@@ -88,6 +88,14 @@ def test_empty_data_is_refused(run, own_root, capsys):
     assert "empty.txt: empty" in line
 
 
+def test_a_pipe_is_refused_and_not_waited_for(run, own_root, capsys):
+    run()
+    path = own_root / "pipe"
+    os.mkfifo(path)
+    line = refused(capsys, *START, "--method", "full", "--data", str(path))
+    assert "pipe: no plain file" in line
+
+
 def test_paths_that_are_not_utf_8_are_refused(run, own_root, capsys):
     odd = own_root / os.fsdecode(b"odd\xff")
     odd.mkdir()
