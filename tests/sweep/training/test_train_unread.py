@@ -17,6 +17,14 @@ LINES_S = 2.5
 """In which a run of less than a minute prints some lines."""
 
 
+@pytest.fixture(autouse=True)
+def hang_ups_are_heard():
+    """Also where the tests were started by nohup, which runs leave as it is."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize(
     ("made", "number"), [(os.pipe, signal.SIGINT), (pty.openpty, signal.SIGHUP)]
 )
