@@ -64,7 +64,7 @@ class RecordedCell:
             raise NotImplementedError(reason)
 
     def refuse_where_it_cannot_run(self) -> None:
-        """Refuse what this machine cannot run, or not the reference of."""
+        """Refuse what this machine cannot run, or whose reference it cannot."""
         self.refuse_if(placement.why_not(self.experiment))
         if self.reference_of is not None:
             self.refuse_if(placement.because_of_reference(placement.why_not(self.reference_of)))
