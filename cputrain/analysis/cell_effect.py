@@ -1,7 +1,8 @@
 """The effect of one cell, and what speaks against it though its interval is narrow.
 
-A single pair, a single worker that was not steady, or CPUs that lay elsewhere than for most of a
-machine's cells: none of these is in an interval, and an effect may be off by more for each.
+A single pair, a single pass whose worker or reference was not steady, or CPUs that lay elsewhere
+than for most of a machine's cells: none of these is in an interval, and an effect may be off by
+more for each.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from cputrain.record.worker import WorkerRecord
 ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
 ONE_PAIR = f"a single pair was left, which tells only what is beyond {ONE_PAIR_TELLS:g}x"
 UNSTEADY = f"its worker was not steady and alone tells only what is beyond {ONE_PAIR_TELLS:g}x"
+UNSTEADY_REFERENCE = (
+    "the reference beside it was not steady, and so a single pass tells only what is beyond "
+    f"{ONE_PAIR_TELLS:g}x"
+)
 
 PLACES_DIFFER = 1.6
 """An effect has not been seen to differ by more from place to place. References' steps differed by
@@ -39,8 +44,8 @@ class CellEffect:
         later: of all passes after it, which had no part in what the first one chose; None without.
         elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
             only what is beyond `PLACES_DIFFER` is told.
-        is_unsteady: it is of a single pass, whose worker was not steady: then only what is beyond
-            `ONE_PAIR_TELLS` is told.
+        unsteady: who was not steady, in words, where it is of a single pass: then only what is
+            beyond `ONE_PAIR_TELLS` is told.
     """
 
     effect: Effect
@@ -49,23 +54,21 @@ class CellEffect:
     first: float
     later: Effect | None
     elsewhere: Place | None = None
-    is_unsteady: bool = False
+    unsteady: str | None = None
 
     @property
     def off_by(self) -> float:
         """Ratio that it may be off by, both ways, beyond its interval; 1 without a doubt."""
         return max(
             verdicts.off_by(self.effect),
-            ONE_PAIR_TELLS if self.is_unsteady else 1.0,
+            ONE_PAIR_TELLS if self.unsteady is not None else 1.0,
             PLACES_DIFFER if self.elsewhere is not None else 1.0,
         )
 
     @property
     def of_little(self) -> str | None:
-        """That it is of a single pair, or of a single worker that was not steady."""
-        if self.effect.is_of_one_pair:
-            return ONE_PAIR
-        return UNSTEADY if self.is_unsteady else None
+        """That it is of a single pair, or of a single pass in which somebody was not steady."""
+        return ONE_PAIR if self.effect.is_of_one_pair else self.unsteady
 
     @property
     def of_elsewhere(self) -> str | None:
@@ -91,7 +94,6 @@ def cell_effect(
     """
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
-    is_steady = len(pairs.passes) > 1 or all(w.is_steady for w in workers if w.pairs)
     known = CellEffect(
         made,
         noise,
@@ -99,9 +101,15 @@ def cell_effect(
         math.exp(first.median),
         effect(others, noise) if others else None,
         None if pairs.place in (None, at.usual) else pairs.place,
-        not is_steady,
+        None if others else _unsteady([w for w in workers if w.pairs]),
     )
     return replace(known, verdict=_doubted(known))
+
+
+def _unsteady(paired: Sequence[WorkerRecord]) -> str | None:
+    if not all(worker.is_steady for worker in paired):
+        return UNSTEADY
+    return None if all(worker.has_steady_reference for worker in paired) else UNSTEADY_REFERENCE
 
 
 def _doubted(known: CellEffect) -> Verdict:
@@ -109,7 +117,8 @@ def _doubted(known: CellEffect) -> Verdict:
 
     Another pass ends a doubt. Without an interval none tells.
     """
-    said, is_doubted = known.verdict, known.is_unsteady or known.elsewhere is not None
+    said = known.verdict
+    is_doubted = known.unsteady is not None or known.elsewhere is not None
     bare = known.effect.low is None
     if bare or not is_doubted or verdicts.is_beyond(known.off_by, known.effect):
         return said

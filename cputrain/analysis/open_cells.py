@@ -16,7 +16,7 @@ def untold(analysis: Analysis, session: str) -> list[Key]:
     """The cells of a session that have no effect at the machine's usual place yet.
 
     All of their pairs but one were dropped, or they were taken while the CPUs lay elsewhere than
-    for most of the machine's, or by one worker that was not steady, and that does not tell. Not
+    for most of the machine's, or in one pass that was not steady, and that does not tell. Not
     those of which nothing tells the noise: as little would a further pass. Each measurement once.
     """
     return [
@@ -38,7 +38,7 @@ def _is_untold(analysis: Analysis, index: int) -> bool:
         return False
     if known.noise is None:
         return False
-    return known.elsewhere is not None or known.is_unsteady or known.effect.is_of_one_pair
+    return known.elsewhere is not None or known.of_little is not None
 
 
 def candidates(

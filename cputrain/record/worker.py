@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -25,6 +25,18 @@ MOST_APART = math.log(1e6)
 UNLIKE_WARM = 1.5
 """Times the fastest warm step from which blocks are not what was warm: 5 of 797 workers were beyond
 it, the worst outliers among them (docs/figures/turns.md)."""
+
+
+def are_steady(block_s: Sequence[float], fastest_s: float | None = None) -> bool:
+    """Whether half of some blocks took less than `UNLIKE_WARM` times the fastest step.
+
+    Args:
+        block_s: seconds of a step in each; none are steady.
+        fastest_s: of a warm step; None is that of the fastest block.
+    """
+    if not block_s:
+        return True
+    return statistics.median(block_s) < UNLIKE_WARM * (fastest_s or min(block_s))
 
 
 class WorkerRecord(Readings, frozen=True, kw_only=True):
@@ -169,8 +181,16 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
             return False
         if not self.samples or self.warm_step_s is None or self.composed is not None:
             return True
-        block_s = statistics.median(sample.median_s for sample in self.samples)
-        return block_s < UNLIKE_WARM * self.warm_step_s
+        return are_steady([sample.median_s for sample in self.samples], self.warm_step_s)
+
+    @property
+    def has_steady_reference(self) -> bool:
+        """Whether the blocks of the reference beside it were.
+
+        One took twice as long in two of three, and nothing that is read told why
+        (docs/figures/turns.md).
+        """
+        return are_steady([pair.reference.median_s for pair in self.pairs])
 
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
         """Whether its own block was spoilt, and the reference's: such a pair does not count."""

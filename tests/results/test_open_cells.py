@@ -108,6 +108,35 @@ def test_a_worker_that_was_not_steady_tells_nothing_alone_and_gets_another_pass(
     assert (row["verdict"], passes) == ("slower", []), "another pass tells"
 
 
+def test_a_reference_that_was_not_steady_tells_nothing_alone_and_gets_another_pass(project):
+    """As seen: two of its blocks of three took twice as long as the third, and as any before."""
+    project.suite("Baseline", "copy", ("A", "B", "C"))
+    for copy in "ABC":
+        project.cell("Baseline", copy, 0.042)
+    project.suite("Heads", "n_head", (2, 8))
+    project.cell("Heads", 8, 0.042)
+    (steady, *_) = project.cell("Heads", 2, 0.042, workers=1, reference=0.084)
+
+    def known(*workers):
+        project.record("Heads", 2, list(workers))
+        analysis = analyse(rows.read(project.root, "here")[0], {})
+        (row,) = (row for row in analysis.rows if (row["suite"], row["value"]) == ("Heads", "2"))
+        return row, untold(analysis, steady.session)
+
+    row, passes = known(steady)
+    assert (row["verdict"], passes) == ("faster", [])
+    *_, last = steady.pairs
+    usual = structs.replace(last.reference, step_s=[s / 2 for s in last.reference.step_s])
+    pairs = [*steady.pairs[:-1], structs.replace(last, reference=usual)]
+    changed = steady.but(pairs=pairs)
+    assert steady.has_steady_reference and not changed.has_steady_reference
+    row, passes = known(changed)
+    assert (row["verdict"], passes) == ("not told", [("Heads", "2")])
+    assert row["reason"].startswith("the reference beside it was not steady")
+    row, passes = known(changed, steady.but(id="again", started="2026-11-21T12:00:00Z"))
+    assert (row["verdict"], passes) == ("faster", []), "another pass tells"
+
+
 def test_without_noise_no_pass_tells_of_a_worker_that_was_not_steady(project):
     project.suite("Framework", "engine", ("torch", "numpy"))
     project.cell("Framework", "torch", 0.042)

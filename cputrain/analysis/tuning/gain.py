@@ -10,9 +10,10 @@ from cputrain.analysis.paired import noise, planning
 from cputrain.analysis.paired.effect import Effect, effect
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
-from cputrain.analysis.paired.verdict import Verdict, verdict
+from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict, is_beyond, verdict
 from cputrain.analysis.tuning import counting
 from cputrain.record.tuning import Blocks, FreshPass
+from cputrain.record.worker import are_steady
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,17 @@ def gain(
     if learned is not None and other is not None and other.worker > learned.worker:
         learned = other
     made = effect(compared, learned)
+    said = verdict(made, learned)
+    if not _tells(passes) and not is_beyond(ONE_PAIR_TELLS, made):
+        said = Verdict("not told", said.further_passes or 1)
     pairs = sum(len(each.pairs) for each in passes)
-    return Gain(made, learned, verdict(made, learned), pairs - made.pairs)
+    return Gain(made, learned, said, pairs - made.pairs)
+
+
+def _tells(passes: Sequence[FreshPass]) -> bool:
+    """Whether there are several passes, or both sides of the one were steady, as for suites."""
+    sides = zip(*(blocks.step_s for blocks in passes[0].pairs), strict=True)
+    return len(passes) > 1 or all(map(are_steady, sides))
 
 
 def _passes(blocks: Sequence[Sequence[Blocks]]) -> list[Pass]:

@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from msgspec import structs
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning.gain import gain
@@ -52,3 +53,19 @@ def test_the_noise_of_the_noisier_engine_counts():
     assert alone.is_confirmed and beside_calm.effect == alone.effect
     assert beside_wild.noise.worker > 5 * alone.noise.worker
     assert not beside_wild.is_confirmed
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_pass_of_which_a_side_was_not_steady_confirms_nothing(side):
+    """As seen: most blocks of one of the two workers took twice as long as its others."""
+    pairs = [blocks(0.7) for _ in range(8)]
+    slow = [2.0 if side == which else 1.0 for which in (0, 1)]
+    uneven = [
+        structs.replace(each, step_s=(each.step_s[0] * slow[0], each.step_s[1] * slow[1]))
+        for each in pairs[:5]
+    ]
+    steady, hit = fresh(0.7, twins=True), fresh(0.7, twins=True)
+    hit = structs.replace(hit, pairs=[*uneven, *pairs[5:]])
+    assert gain([steady], ()).is_confirmed
+    assert gain([hit], ()).verdict.word == "not told"
+    assert gain([hit], ()).verdict.further_passes
