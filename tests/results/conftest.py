@@ -6,8 +6,11 @@ import math
 from pathlib import Path
 
 import pytest
+from made_claims import Made
 from made_project import Project, failure
 from settled import settled
+
+from cputrain.analysis.claims.made import IDENTICAL
 
 LENGTHS = "Tokens in one training sequence."
 
@@ -16,6 +19,14 @@ LENGTHS = "Tokens in one training sequence."
 def project(tmp_path: Path) -> Project:
     """An empty project folder."""
     return Project(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """A machine that has measured the noise of claims."""
+    machine = Made(tmp_path)
+    machine.cell(IDENTICAL[0], 1.0)
+    return machine
 
 
 @pytest.fixture

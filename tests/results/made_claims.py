@@ -9,13 +9,17 @@ from made_project import beside, steps, worker
 from msgspec import structs
 
 from cputrain import paths
+from cputrain.analysis.claims import judge, table
 from cputrain.analysis.claims.claim import ClaimPair, Demonstration
+from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.record import files
 from cputrain.record.altered import Altered, Losses, Side, path
 from cputrain.record.cell import CellKey, CellRecord
 from cputrain.record.worker import WorkerRecord
 from cputrain.run.names import AGAIN_BESIDE, CLAIM_PARAMETERS, CLAIMS
 from cputrain.run.references import FILE as REFERENCES
+
+PAIRS = {pair.name: pair for pair in table.pairs(table.chosen([]))}
 
 
 def key(values: tuple[str, str]) -> CellKey:
@@ -86,3 +90,8 @@ class Made:
             **sides,
         )
         files.write(path(self.root / "output", "here", what.name), record)
+
+
+def verdicts(made: Made) -> dict[str, ClaimVerdict]:
+    """By id."""
+    return {verdict.id: verdict for verdict in judge.read(made.root, "here")}
