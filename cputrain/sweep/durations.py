@@ -138,7 +138,7 @@ def guess_s(
     if runtime.jit_state != "steady":  # a warm start needs a cold one before it
         again = runtime.jit_state == "warm" and not finds_code
         return start * (2 if again else 1) + STEPS_AFTER_FIRST * step
-    first = step if step >= timing.HEAVY_S else 0.0  # one of the two that have to agree
+    first = step if step >= timing.HEAVY_S else 0.0  # one of the two that are compared
     is_long = step >= timing.LONG_S
     most = min(LONG_WARM_UP_STEPS if is_long else WARM_UP_STEPS, budget.warm_up_steps)
     warm_up = min(most * step, max(budget.warm_up_s, 2 * step - first))

@@ -15,28 +15,30 @@ TOLERANCE = 0.05
 FEWEST = 2
 """Steps of a warm-up at least, however long they take."""
 LONG_S = 0.1
-"""Step time from which two steps that agree will do: neighbours come and go within one, and a block
-has one step (`blocks.LONG_S`)."""
+"""Step time from which two steps will do, the second hardly faster: neighbours come and go within
+one, and a block has one step (`blocks.LONG_S`)."""
 HEAVY_S = 1.0
-"""Step time from which the first step of a worker counts among them."""
+"""Step time from which the first step of a worker counts as the first of the two."""
 
 
 def is_steady(step_s: list[float]) -> bool:
-    """Whether the last `WINDOW` steps took what the `WINDOW` before took, by their medians.
+    """Whether the last `WINDOW` steps are hardly faster than the `WINDOW` before, by their medians.
 
-    Of steps of `LONG_S` or more, whether the last one took what the one before it took.
+    Of steps of `LONG_S` or more, whether the last one is hardly faster than the one before it.
+    Warming up makes steps faster. Slower ones are others' doing, and who waited for them to pass
+    would wait for the machine to be calm.
 
     Args:
         step_s: seconds of each step so far, oldest first; the first step of a worker, which
             allocates and may compile, does not belong in it.
     """
     if len(step_s) >= FEWEST and min(step_s[-FEWEST:]) >= LONG_S:
-        return abs(step_s[-1] / step_s[-2] - 1) <= TOLERANCE
+        return step_s[-1] >= (1 - TOLERANCE) * step_s[-2]
     if len(step_s) < 2 * WINDOW:
         return False
     before = statistics.median(step_s[-2 * WINDOW : -WINDOW])
     now = statistics.median(step_s[-WINDOW:])
-    return abs(now / before - 1) <= TOLERANCE
+    return now >= (1 - TOLERANCE) * before
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ def warm_up(
         step: an optimizer step.
         most_steps, most_s: when to give up.
         clock: nanoseconds.
-        first_s: seconds of the step before. Of `HEAVY_S` or more it is one of those that have to
-            agree: what it allocates is little of it, and a step that compiles agrees with none.
+        first_s: seconds of the step before. Of `HEAVY_S` or more it is one of those that are
+            compared: what it allocates is little of it, and after one that compiles all are faster.
     """
     before = [first_s] if first_s is not None and first_s >= HEAVY_S else []
     seconds: list[float] = []
