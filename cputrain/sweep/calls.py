@@ -57,10 +57,15 @@ def calls(suites: Iterable[Planned], suites_s: Mapping[str, float]) -> Iterator[
     total_s = 0.0
     for planned in in_order(suites):
         takes_s = suites_s[planned.key]
-        if waiting and (planned.stack != waiting[0].stack or total_s + takes_s > CALL_S):
+        if waiting and (not _go_together(planned, waiting[0]) or total_s + takes_s > CALL_S):
             yield Call(tuple(waiting))
             waiting, total_s = [], 0.0
         waiting.append(planned)
         total_s += takes_s
     if waiting:
         yield Call(tuple(waiting))
+
+
+def _go_together(planned: Planned, other: Planned) -> bool:
+    """Whether one call may run both. A suite is in it once: asv has one name for all its cells."""
+    return (planned.stack, planned.is_long) == (other.stack, other.is_long)

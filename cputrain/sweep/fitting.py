@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cputrain.sweep.durations import SUITE_S
@@ -63,3 +63,18 @@ def fit(
             fitting.in_part.append(planned.key)
             left_s = after_s
     return fitting
+
+
+def lacking(
+    parts: Iterable[Planned], left_out: Iterable[Planned], in_part: Collection[str]
+) -> list[str]:
+    """For people: the suites that there was no time for, or not for all of their cells.
+
+    Args:
+        parts: that a first pass takes: suites, and long cells of some apart.
+        left_out, in_part: see `Fitting`; of all calls.
+    """
+    missing = {part.key: part.suite_key for part in left_out}
+    begun = {part.suite_key for part in parts if part.key not in missing or part.key in in_part}
+    keys = dict.fromkeys(missing.values())
+    return [f"the rest of {key}" if key in begun else key for key in keys]

@@ -57,7 +57,8 @@ class Planned:
     """One suite and the cells of it that are to run; `area` is what its file is about.
 
     `stack` is the environment that runs these cells, where they are not all that there are;
-    `takes_corpus` is whether they train on the corpus.
+    `takes_corpus` is whether they train on the corpus; `is_long` whether they are those that a
+    first pass takes after all others (`sweep.long_cells`).
     """
 
     area: str
@@ -66,6 +67,7 @@ class Planned:
     cells: tuple[PlannedCell, ...]
     stack: str = stacks.MAIN
     takes_corpus: bool = True
+    is_long: bool = False
 
     @property
     def name(self) -> str:
@@ -73,9 +75,14 @@ class Planned:
         return self.suite.__name__
 
     @property
-    def key(self) -> str:
+    def suite_key(self) -> str:
         """The name, and the environment's where it is not the main one."""
         return self.name if self.stack == stacks.MAIN else f"{self.name} on {self.stack}"
+
+    @property
+    def key(self) -> str:
+        """`suite_key`, and which of its cells, where those are apart."""
+        return f"{self.suite_key}, long cells" if self.is_long else self.suite_key
 
     @property
     def description(self) -> str:
@@ -128,6 +135,8 @@ def in_order(suites: Iterable[Planned]) -> list[Planned]:
 
 
 def _turn(planned: Planned) -> int:
+    if planned.is_long:
+        return 4
     if planned.name == "Baseline" or planned.suite.quick:
         return 0
     if planned.suite.late:

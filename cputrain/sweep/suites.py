@@ -20,6 +20,7 @@ from cputrain.sweep import (
     environments,
     exporting,
     going_on,
+    long_cells,
     passes,
     plan,
     safekeeping,
@@ -28,7 +29,7 @@ from cputrain.sweep import (
 from cputrain.sweep.checkpoint import SweepCheckpoint
 from cputrain.sweep.console import minutes
 from cputrain.sweep.durations import Durations
-from cputrain.sweep.fitting import fit
+from cputrain.sweep.fitting import fit, lacking
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.promise import Promise
 from cputrain.sweep.selection import Choice
@@ -61,6 +62,8 @@ class Sweep:
         plan.refuse(broken, choice.regexes)
         self.broken = broken
         self.suites, self.only_with_ipex = selection.take(choice, known)
+        apart = choice.leaves_out and not choice.quick
+        self.parts = long_cells.apart(self.suites) if apart else self.suites
         return self.suites
 
     def begin(self, session: Session) -> None:
@@ -85,7 +88,7 @@ class Sweep:
         for problem in self.broken:
             self.progress.say(f"left out: {problem.line}")
         first = self.checkpoint.number == 1
-        todo = [p for p in suites if first and p.key not in self.checkpoint.done]
+        todo = [p for p in self.parts if first and p.key not in self.checkpoint.done]
         building_s = environments.building_s(self.asvs)
         self.progress.begin(machine, suites, todo, self.estimate, building_s)
         if not choice.ipex:
@@ -114,7 +117,8 @@ class Sweep:
         environments.ipex_or_not(self.asvs, self.session.offline, self.progress)
         known = [planned for planned in self.suites if planned.stack in self.asvs]
         if self.checkpoint.number == 1:
-            self._take(known, self.estimate.suites_s(known))
+            parts = [part for part in self.parts if part.stack in self.asvs]
+            self._take(parts, self.estimate.suites_s(parts))
             if self.left_out or len(known) < len(self.suites):  # the next run takes them up
                 return
             self.checkpoint = self.checkpoint.next_pass()
@@ -197,12 +201,12 @@ class Sweep:
     def end(self) -> None:
         """Write the tables and print this sweep's; then it is finished."""
         summary = exporting.export()
-        left_out = [planned.key for planned in self.left_out]
+        left_out = {planned.suite_key for planned in self.left_out}
         known = [planned for planned in self.suites if planned.stack in self.asvs]
         ran = [planned for planned in known if planned.key not in left_out]
         machine = self.session.machine
-        lacking = [f"the rest of {key}" if key in self.in_part else key for key in left_out]
-        self.progress.end(summary, machine, self.suites, lacking, self.choice.quick)
+        lacks = lacking(self.parts, self.left_out, self.in_part)
+        self.progress.end(summary, machine, self.suites, lacks, self.choice.quick)
         self.progress.without_number(summary, machine, ran)
         is_whole = len(ran) == len(self.suites)
         finished = is_whole and not self._open()
