@@ -179,14 +179,15 @@ class Sample(Part, frozen=True, kw_only=True):
             waited = own.lost_share > MOST_LOST or left > left_beside + MOST_APART
         stolen, stolen_beside = own.steal_share or 0.0, beside.steal_share or 0.0
         stole = stolen > min(stolen_beside + MOST_APART, MOST_LOST)
-        return waited or stole or _moved(own, beside)
+        return waited or stole or was_moved(self, other)
 
 
-def _moved(own: Noise, beside: Noise) -> bool:
+def was_moved(block: Sample, other: Sample) -> bool:
     """Whether a hypervisor put a CPU elsewhere during two blocks, by what the CPUs were apart.
 
     Blocks of other masks are of other CPUs: what theirs are apart is not compared.
     """
+    own, beside = block.noise, other.noise
     trips = own.round_trips_ns, beside.round_trips_ns
     cores = [[ratio > SHARED for ratio in its.at_once_ratios] for its in (own, beside)]
     if own.round_trip_cpus == beside.round_trip_cpus:

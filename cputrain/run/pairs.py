@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cputrain.record.answers import Sampled
-from cputrain.record.sample import Pair, SpoiltPair, spoilt_sides
+from cputrain.record.sample import Pair, SpoiltPair, spoilt_sides, was_moved
 from cputrain.record.worker import WorkerRecord
 from cputrain.worker import blocks
 from cputrain.worker.blocks import Side
@@ -36,12 +36,15 @@ def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) ->
         block: trains a block of a side.
     """
     spoilt = list(record.spoilt_pairs)
+    counting = sum(not any(record.disturbed_sides(pair)) for pair in record.pairs)
+    without = counting + wanted - len(record.pairs) - 1  # that may count if this one does not
     while True:
         first, second = blocks.order(record.id, len(record.pairs) + len(spoilt))
         taken = {first: block(first), second: block(second)}
         own, reference = taken["cell"].sample, taken["reference"].sample
         takes_s = sum(own.step_s) + sum(reference.step_s)
-        again = blocks.may_be_again(len(spoilt), wanted, takes_s)
+        lacks = without < blocks.FEWEST_PAIRS and was_moved(own, reference)
+        again = blocks.may_be_again(len(spoilt), wanted, takes_s, lacks)
         if not (again and any(spoilt_sides(own, reference))):
             break
         spoilt.append(SpoiltPair(own=own, reference=reference, first=first))

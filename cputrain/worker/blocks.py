@@ -86,7 +86,7 @@ def pairs(most: int, cell: SideSeconds, reference: SideSeconds) -> int:
     return max(fewest, min(most, round(PAIRS_S / (cell.block_s + reference.block_s))))
 
 
-def may_be_again(spoilt: int, wanted: int, pair_s: float) -> bool:
+def may_be_again(spoilt: int, wanted: int, pair_s: float, lacks: bool) -> bool:
     """Whether a pair that others spoilt is taken again, which takes less than a further pass.
 
     Half as many are as are wanted: where others have the CPUs all the time none would be better.
@@ -96,8 +96,11 @@ def may_be_again(spoilt: int, wanted: int, pair_s: float) -> bool:
         spoilt: pairs of the cell that were taken again already.
         wanted: pairs.
         pair_s: seconds of its steps.
+        lacks: whether a CPU was moved during it, and fewer than `FEWEST_PAIRS` could count without
+            another one: as many are then as are wanted, since where it was moved to it stays for
+            some tenths of a second.
     """
-    return pair_s <= AGAIN_S and spoilt < wanted // 2
+    return pair_s <= AGAIN_S and spoilt < (wanted if lacks else wanted // 2)
 
 
 def alone(most: int, cell: SideSeconds) -> int:

@@ -18,7 +18,7 @@ from roots import take_root
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.sample import Sample, compared_s, spoilt_sides
+from cputrain.record.sample import Sample, compared_s, spoilt_sides, was_moved
 from cputrain.run.conductor.protocol import (
     End,
     Ended,
@@ -96,7 +96,10 @@ class Bench:
                 taken[side] = self.block(worker if side == "cell" else beside)
             mine, other = taken["cell"], taken["reference"]
             takes_s = sum(mine.step_s) + sum(other.step_s)
-            if any(spoilt_sides(mine, other)) and blocks.may_be_again(spoilt, pairs, takes_s):
+            good = sum(not any(spoilt_sides(*both)) for both in zip(own, others, strict=True))
+            lacks = good + pairs - len(own) - 1 < blocks.FEWEST_PAIRS and was_moved(mine, other)
+            again = blocks.may_be_again(spoilt, pairs, takes_s, lacks)
+            if again and any(spoilt_sides(mine, other)):
                 spoilt += 1
                 continue
             own.append(mine)

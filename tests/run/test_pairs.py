@@ -26,25 +26,33 @@ class Blocks:
     Args:
         lost: (cell's, reference's) of each pair; of all further ones nothing.
         step_s: seconds of the one step of a block.
+        moved: in how many pairs, from the first one, a hypervisor moves a CPU.
     """
 
-    def __init__(self, lost, step_s=0.1):
-        self.lost, self.step_s, self.sides = lost, step_s, []
+    def __init__(self, lost, step_s=0.1, moved=0):
+        self.lost, self.step_s, self.moved, self.sides = lost, step_s, moved, []
 
     def __call__(self, side):
         self.sides.append(side)
         number = min((len(self.sides) - 1) // 2, len(self.lost))
         cell, reference = [*self.lost, (0.0, 0.0)][number]
-        noise = Noise(lost_share=cell if side == "cell" else reference, steal_share=0.0)
+        after_ns = 400.0 if (len(self.sides) - 1) // 2 < self.moved else 100.0
+        noise = Noise(
+            lost_share=cell if side == "cell" else reference,
+            steal_share=0.0,
+            round_trip_before_ns=100.0,
+            round_trip_after_ns=after_ns,
+            round_trip_cpus=[0, 1],
+        )
         so_far = SoFar(first_loss=1.0, steps_done=1, training_s=1.0, optimizer_state_bytes=0)
         sample = Sample(step_s=[self.step_s], loss=[1.0], noise=noise)
         return Sampled(sample=sample, peak=Peak(), so_far=so_far)
 
 
-def taken(lost, wanted=4, step_s=0.1):
+def taken(lost, wanted=4, step_s=0.1, moved=0):
     """The record of a worker with all of its pairs, and the order in which sides ran."""
     session = Session(id="s", run="r", machine="here", offline=True)
-    block = Blocks(lost, step_s)
+    block = Blocks(lost, step_s, moved)
     record: WorkerRecord = recording.opened(session, settled())
     for _ in range(wanted):
         taken_pair = pairs.take(record, wanted, block)
@@ -67,6 +75,22 @@ def test_where_others_are_there_all_the_time_it_is_given_up():
     record, sides = taken([(0.2, 0)] * 99)
     assert (len(record.pairs), len(record.spoilt_pairs), len(sides)) == (4, 2, 12)
     assert counted([record]).dropped == 6 and counted([record]).passes == ()
+
+
+@pytest.mark.parametrize(
+    ("moved", "again", "counting"),
+    [
+        (3, 2, 3),  # half as many again, as two others can count
+        (4, 2, 2),
+        (5, 3, 2),  # as many as it takes until two can
+        (6, 4, 2),
+        (99, 4, 0),
+    ],
+)
+def test_pairs_with_a_moved_cpu_are_taken_again_until_two_can_count(moved, again, counting):
+    record, _ = taken([], moved=moved)
+    assert len(record.pairs) == 4 and len(record.spoilt_pairs) == again
+    assert sum(not any(record.disturbed_sides(pair)) for pair in record.pairs) == counting
 
 
 def test_what_both_lose_spoils_no_pair():
