@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import replace
 
 from cputrain.machine import library_search
 from cputrain.run.session import Session
 from cputrain.sweep import driver
-from cputrain.sweep.selection import FULL_S, QUICK_S, Choice
+from cputrain.sweep.selection import FULL_S, QUICK_S, WHOLE_S, Choice
 from cputrain.sweep.suites import Sweep
 
 
@@ -26,6 +27,7 @@ def main(args: argparse.Namespace) -> int:
         regexes=args.bench,
         passes=args.passes,
         budget_s=60 * args.budget if args.budget else QUICK_S if args.quick else FULL_S,
+        whole_s=math.inf if args.budget or args.quick or args.bench else WHOLE_S,
         leaves_out=args.budget is not None or not (args.bench or args.quick),
         quick=args.quick,
         ipex=args.ipex,

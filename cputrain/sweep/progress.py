@@ -32,12 +32,13 @@ class Progress:
 
     Attributes:
         failed: how many cells have no number, as far as they were told, and what else went wrong.
+        started: when it was made, by `time.monotonic`.
     """
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or standard_output()
         self.failed = 0
-        self._started = time.monotonic()
+        self.started = time.monotonic()
         self._training_s = 0.0
         self._time_left = TimeLeft(self.console)
         self._suites: dict[str, plan.Planned] = {}
@@ -185,7 +186,7 @@ class Progress:
             self.console.print(closing.table(summary.rows_of(machine), machine, chosen))
         for line in closing.lines(summary, machine, left_out, quick):
             self.console.print(shown(line))
-        took_s = time.monotonic() - self._started
+        took_s = time.monotonic() - self.started
         share = 100 * self._training_s / took_s
         self.say(f"{minutes(took_s)} in all, {share:.0f} % of it in training steps")
         for line in closing.places(summary, machine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from cputrain.sweep.choice import choose, only_ipex
 
 FULL_S, QUICK_S = 18 * 60.0, 85.0
 """Seconds for the passes of a sweep, unless the command line says others."""
+WHOLE_S, LEAST_OF_WHOLE_S = 19 * 60.0, 12 * 60.0
+"""Seconds of such a sweep and its set-up (half a minute for venv/ is before it, as much for tables
+after it), and how many are for its passes at least, however long the set-up took."""
 MATCH_S = 10.0
 """Seconds for matching all cells' names: usual expressions take a hundredth of one."""
 
@@ -22,6 +26,7 @@ class Choice:
         regexes: as asv's --bench; None is everything.
         passes: at most: fresh workers for each cell.
         budget_s: seconds for all passes: what is open then stays so.
+        whole_s: seconds for them and the set-up.
         leaves_out: in the first pass, suites that are not expected to end in time.
         quick: the cells that matter to most.
         ipex: also what IPEX's environment runs.
@@ -31,10 +36,21 @@ class Choice:
     regexes: Sequence[str] | None = None
     passes: int | None = None
     budget_s: float = FULL_S
+    whole_s: float = math.inf
     leaves_out: bool = False
     quick: bool = False
     ipex: bool = False
     fresh: bool = False
+
+    def until(self, started: float, now: float) -> float:
+        """When the passes are to end.
+
+        Args:
+            started: when the set-up began.
+            now: when it is done.
+        """
+        least = min(LEAST_OF_WHOLE_S, self.budget_s)
+        return max(now + least, min(now + self.budget_s, started + self.whole_s))
 
 
 def take(

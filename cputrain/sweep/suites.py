@@ -95,6 +95,8 @@ class Sweep:
             self.progress.say(environments.offer(self.only_with_ipex, session.mode, machine))
         if choice.leaves_out:
             limit = f"it stops after {minutes(choice.budget_s)} of measuring"
+            if choice.whole_s < math.inf:
+                limit += ", less where the set-up takes long"
             self.progress.say(f"{limit}; the next run goes on from there")
         self.progress.say(going_on.line(self.session, self.checkpoint, choice.fresh))
         self.promise = Promise(suites)
@@ -107,7 +109,7 @@ class Sweep:
         Raises:
             RunError: asv itself failed; a failed cell is not that.
         """
-        self.until = time.monotonic() + self.choice.budget_s - CLOSING_S
+        self.until = self.choice.until(self.progress.started, time.monotonic()) - CLOSING_S
         if self.choice.leaves_out:
             self.progress.stop_at(self.until)
         for line in safekeeping.mend(asv.results, asv.copies):

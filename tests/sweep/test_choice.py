@@ -9,6 +9,7 @@ from found_suites import ALL
 from cputrain.errors import UsageError
 from cputrain.sweep.calls import Call
 from cputrain.sweep.choice import choose
+from cputrain.sweep.selection import WHOLE_S, Choice
 
 
 def test_quick_takes_ends_middle_and_baseline():
@@ -66,3 +67,20 @@ def test_a_name_that_matches_nothing_is_answered_with_the_nearest():
         choose(ALL, ["activation"], quick=False)
     with pytest.raises(UsageError, match="no suite matches 'Nonesuch'; there are Baseline, "):
         choose(ALL, ["Nonesuch"], quick=False)
+
+
+@pytest.mark.parametrize(
+    ("set_up_s", "measures_s"),
+    [
+        (10, 18 * 60),  # everything is there: the passes have all of their time
+        (180, 16 * 60),
+        (15 * 60, 12 * 60),  # a slow line
+    ],
+)
+def test_a_long_set_up_is_taken_off_the_passes_as_far_as_they_go_on(set_up_s, measures_s):
+    choice = Choice(whole_s=WHOLE_S, leaves_out=True)
+    assert choice.until(100.0, 100.0 + set_up_s) == 100.0 + set_up_s + measures_s
+
+
+def test_minutes_that_were_asked_for_are_all_for_the_passes():
+    assert Choice(budget_s=240.0).until(100.0, 1000.0) == 1240.0

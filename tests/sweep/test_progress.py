@@ -56,7 +56,7 @@ def test_cells_of_long_names_stand_below_one_another(console):
     suite = planned("InductorCompiler")
     progress = Progress(console)
     progress.call([suite])
-    for cell in suite.cells:
+    for cell in (cell for cell in suite.cells if cell.why_not is None):  # others are not told
         progress.event(ended(suite, cell, training_s=2.0))
     progress.call_done()
     places = {line.index(" a step") for line in shown(console) if " a step" in line}
