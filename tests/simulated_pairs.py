@@ -16,7 +16,8 @@ from cputrain.analysis.paired.model import PAIR_SD, Pass
 from cputrain.analysis.paired.noise import EngineNoise, learn
 from cputrain.analysis.paired.planning import Candidate
 from cputrain.analysis.paired.verdict import verdict
-from cputrain.record.sample import Noise, Sample
+from cputrain.record.noise import Noise
+from cputrain.record.sample import Sample
 
 CPUS = 2
 TICK_S = 0.01

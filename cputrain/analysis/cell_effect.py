@@ -43,7 +43,8 @@ class CellEffect:
         first: of the first pass alone, the median over its pairs.
         later: of all passes after it, which had no part in what the first one chose; None without.
         elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
-            only what is beyond `PLACES_DIFFER` is told.
+            only what is beyond `PLACES_DIFFER` is told. Where CPUs were moved within its blocks
+            that holds for a single pass: several are of the places as this machine has them.
         unsteady: who was not steady, in words, where it is of a single pass: then only what is
             beyond `ONE_PAIR_TELLS` is told.
     """
@@ -100,10 +101,15 @@ def cell_effect(
         verdicts.verdict(made, noise),
         math.exp(first.median),
         effect(others, noise) if others else None,
-        None if pairs.place in (None, at.usual) else pairs.place,
+        _elsewhere(pairs, at),
         None if others else _unsteady([w for w in workers if w.pairs]),
     )
     return replace(known, verdict=_doubted(known))
+
+
+def _elsewhere(pairs: Counted, at: Places) -> Place | None:
+    is_mean = pairs.place == "moved" and len(pairs.passes) > 1
+    return None if is_mean or pairs.place in (None, at.usual) else pairs.place
 
 
 def _unsteady(paired: Sequence[WorkerRecord]) -> str | None:

@@ -4,7 +4,8 @@ A pair is dropped as a whole where others took more of one of its blocks than of
 (`record.sample.Sample.is_spoilt_beside`): by the time that threads waited for a CPU and by what the
 hypervisor took, never by how long the steps took: a rule that saw step times would drop slow
 blocks, and with them the truth. Nor do those count that were taken while the CPUs lay elsewhere
-than for most of the machine's cells (`analysis.places`), where the cell has enough others.
+than for most of the machine's cells (`analysis.places`), where the cell has enough others; of a
+cell of long blocks within which CPUs were moved all count where it has not.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Literal
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.places import FEWEST_PAIRS, Place, Places
+from cputrain.record.noise import hold_several_places
 from cputrain.record.sample import Sample, is_net
 from cputrain.record.worker import WorkerRecord
 
-Sort = Literal["net", "whole", "faulting"]
-"""Of pairs, by what their noise is of: steps less what others held up, whole steps, page faults."""
+Sort = Literal["net", "whole", "faulting", "moved"]
+"""Of pairs, by what their noise is of: steps less what others held up, whole steps, page faults,
+CPUs that were moved within long blocks."""
 
 MANY_FAULTS = 30_000
 """Page faults a second from which they make the noise of a block: with fewer than 10 000, pairs of
@@ -60,7 +63,9 @@ class Counted:
 
     @property
     def sort(self) -> Sort:
-        """What most of the pairs that count are: with many page faults, else net, else whole."""
+        """What most of the pairs that count are: moved, else of many faults, else net or whole."""
+        if self.place == "moved":
+            return "moved"
         if self.faults_per_s >= MANY_FAULTS:
             return "faulting"
         return "net" if 2 * len(self.held_up) > self._counting else "whole"
@@ -94,8 +99,9 @@ def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Co
     Args:
         workers: of one cell, or of several.
         places: of the machine. Pairs at its usual place count where these workers have
-            `places.FEWEST_PAIRS` there, else those at the place where most of theirs are. None
-            takes the pairs of all places together.
+            `places.FEWEST_PAIRS` there, else all of them where CPUs were moved within long blocks,
+            else those at the place where most of theirs are. None takes the pairs of all places
+            together, without those within which it changed.
     """
     workers = list(workers)
     place = _place(workers, places)
@@ -111,11 +117,11 @@ def counted(workers: Iterable[WorkerRecord], places: Places | None = None) -> Co
             pairs, cell, reference = pairs + 1, cell + own, reference + other
             if own or other:
                 continue
-            if places is not None and places.of(worker, pair) not in (place, None):
+            block = worker.samples[pair.sample]
+            if _is_elsewhere(block, pair.reference, place, places):
                 elsewhere += 1
                 continue
             ratios.append(worker.log_ratio(pair))
-            block = worker.samples[pair.sample]
             held_up += _held_up(block, pair.reference)
             faults_per_s.append(max(block.faults_per_s, pair.reference.faults_per_s))
         if ratios:
@@ -141,7 +147,18 @@ def _place(workers: Sequence[WorkerRecord], places: Places | None) -> Place | No
         return None
     if own.get(usual, 0) >= FEWEST_PAIRS:
         return usual
+    if own.get("moved"):
+        return "moved"
     return max(own.items(), key=lambda its: its[1])[0]
+
+
+def _is_elsewhere(
+    own: Sample, reference: Sample, place: Place | None, places: Places | None
+) -> bool:
+    blocks = own.noise, reference.noise
+    if places is None:
+        return hold_several_places(*blocks)
+    return place != "moved" and places.of_blocks(blocks) not in (place, None)
 
 
 def _held_up(own: Sample, other: Sample) -> list[tuple[float, float]]:

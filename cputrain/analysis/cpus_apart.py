@@ -107,7 +107,7 @@ def _several(cells: Sequence[CellRow], at: Places) -> Iterator[AtPlaces]:
         effects = {
             place: math.exp(statistics.median(its))
             for place, its in logs.items()
-            if len(its) >= FEWEST
+            if place in ORDER and len(its) >= FEWEST
         }
         if len(effects) > 1:
             yield AtPlaces(cell.name, effects)

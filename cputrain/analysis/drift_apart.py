@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from cputrain.analysis.drift import FEWEST, MINUTE_S, Moments, Starts
 from cputrain.analysis.moments import PlacedMoment
-from cputrain.analysis.places import Places
+from cputrain.analysis.places import Places, far
 from cputrain.analysis.projection import Recorded
 from cputrain.record.worker import WorkerRecord
 
@@ -99,11 +99,10 @@ def _share(moments: Sequence[PlacedMoment], now: float) -> float | None:
 
 
 def share(worker: WorkerRecord, places: Places) -> float | None:
-    """Of a worker's samples that tell where the CPUs were, those far apart; None where none does.
+    """Of a worker's samples that tell where the CPUs were, those far apart, of those within which
+    they were moved half; None where none does.
 
     Args:
         places: of the machine.
     """
-    at = [places.of_blocks([sample.noise]) for sample in worker.samples]
-    known = [place for place in at if place is not None]
-    return known.count("far") / len(known) if known else None
+    return far([places.of_blocks([sample.noise]) for sample in worker.samples])

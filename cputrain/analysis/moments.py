@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cputrain.analysis import identical
 from cputrain.analysis.ends import CellRow
-from cputrain.analysis.places import Place, Places
+from cputrain.analysis.places import Place, Places, far
 from cputrain.analysis.unchanged import Setting, runs_default, settings
 from cputrain.record.worker import WorkerRecord
 
@@ -76,9 +76,7 @@ def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMom
     for worker in _ever_beside_default(cells):
         if worker.pairs:
             at = [places.of(worker, pair) for pair in worker.pairs]
-            known = [place for place in at if place is not None]
-            far = known.count("far") / len(known) if known else None
-            moment = PlacedMoment(_started(worker), _reference_s(worker), far)
+            moment = PlacedMoment(_started(worker), _reference_s(worker), far(at))
             by_session.setdefault(worker.session, []).append(moment)
     ascending = {name: sorted(its, key=lambda each: each.at_s) for name, its in by_session.items()}
     return dict(sorted(ascending.items()))

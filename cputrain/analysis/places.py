@@ -3,7 +3,9 @@
 A hypervisor moves them within seconds: to one core, to cores that share a cache, to cores that do
 not (`machine.one_core`, `machine.round_trip`). Threads that train together take longer then, and
 not every experiment by as much: an effect is of where the CPUs were. So all cells of a machine are
-judged by their pairs at one place, where most of them can be. The rule never sees a step's time.
+judged by their pairs at one place, where most of them can be. A long block may hold several places
+(`noise.LONG_S`): such pairs are as if taken at a place of their own. The rule never sees the time
+of a step, but for whether a block is long.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cputrain.record.sample import MOVED, SHARED, Noise, Pair
+from cputrain.record.noise import MOVED, SHARED, Noise, hold_several_places
+from cputrain.record.sample import Pair
 from cputrain.record.worker import WorkerRecord
 
-Place = Literal["near", "far", "one core"]
+Place = Literal["near", "far", "one core", "moved"]
 Cpus = tuple[int, ...]
 
 FEWEST_PAIRS = 2
@@ -27,8 +30,11 @@ WORDS: dict[Place, str] = {
     "near": "near each other",
     "far": "far apart",
     "one core": "one core",
+    "moved": "moved within its blocks",
 }
 """What is said of the CPUs at each place."""
+FAR: dict[Place, float] = {"near": 0.0, "one core": 0.0, "far": 1.0, "moved": 0.5}
+"""Share of the time that they were far apart."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class Places:
         from_ns: the shortest round trip of those that are far; infinite where none is.
         pairs: how many that count were taken at each place.
         trip_ns: the median round trip at each.
+            Those that hold several places have none.
         usual: where most experiments have `FEWEST_PAIRS`; None where nothing is known. Not where
             most pairs are: later passes have more of them, of a few cells, and would move it.
     """
@@ -50,6 +57,11 @@ class Places:
     pairs: Mapping[Place, int] = field(default_factory=dict)
     trip_ns: Mapping[Place, float] = field(default_factory=dict)
     usual: Place | None = None
+
+    @property
+    def far(self) -> float:
+        """Share of the pairs that were far apart, of moved ones half."""
+        return sum(self.share(place) * share for place, share in FAR.items())
 
     def share(self, place: Place) -> float:
         """Of the pairs, those at this place."""
@@ -75,6 +87,8 @@ class Places:
 
     def at(self, readings: Seen) -> Place:
         """Where a pair with these readings was taken."""
+        if readings.is_moved:
+            return "moved"
         if readings.on_one_core:
             return "one core"
         return "far" if readings.trip_ns >= self.from_ns else "near"
@@ -82,10 +96,12 @@ class Places:
 
 @dataclass(frozen=True)
 class Seen:
-    """The readings of a pair: a round trip, and whether both CPUs were one core."""
+    """The readings of a pair: a round trip, whether both CPUs were one core, and whether one was
+    moved within a long block, so that the two others are of one moment only."""
 
     trip_ns: float
     on_one_core: bool
+    is_moved: bool = False
 
 
 def learn(workers: Iterable[WorkerRecord]) -> Places:
@@ -110,11 +126,13 @@ def of_pairs(pairs: Sequence[Seen], cpus: Cpus = ()) -> Places:
         pairs: that count.
         cpus: of which they tell.
     """
-    known = Places(cpus, _from_ns(sorted(its.trip_ns for its in pairs if not its.on_one_core)))
+    apart = [its.trip_ns for its in pairs if not (its.on_one_core or its.is_moved)]
+    known = Places(cpus, _from_ns(sorted(apart)))
+    counts = dict(Counter(map(known.at, pairs)))
     trips: dict[Place, list[float]] = {}
     for its in pairs:
-        trips.setdefault(known.at(its), []).append(its.trip_ns)
-    counts = {place: len(each) for place, each in trips.items()}
+        if not its.is_moved:
+            trips.setdefault(known.at(its), []).append(its.trip_ns)
     medians = {place: statistics.median(each) for place, each in trips.items()}
     return Places(cpus, known.from_ns, counts, medians, _most(counts))
 
@@ -165,4 +183,14 @@ def seen(blocks: Iterable[Noise], cpus: Cpus) -> Seen | None:
     ratios = [ratio for its in of_these for ratio in its.at_once_ratios]
     if not trips:
         return None
-    return Seen(statistics.median(trips), bool(ratios) and statistics.median(ratios) > SHARED)
+    on_one_core = bool(ratios) and statistics.median(ratios) > SHARED
+    return Seen(statistics.median(trips), on_one_core, hold_several_places(*of_these))
+
+
+def far(known: Sequence[Place | None]) -> float | None:
+    """Share of these that were far apart, of those that are known; None where none is.
+
+    Those that were moved within their blocks count as half.
+    """
+    shares = [FAR[place] for place in known if place is not None]
+    return statistics.fmean(shares) if shares else None

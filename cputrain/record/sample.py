@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from cputrain.record.part import Count, Integer, Number, Part, Readings, Seconds, StepSeconds
+from cputrain.record.noise import Noise, was_moved
+from cputrain.record.part import Count, Number, Part, Readings, Seconds, StepSeconds
 from cputrain.record.proof import Check
 
 MOST_APART, MOST_LOST = 0.08, 0.25
@@ -15,64 +16,6 @@ MOST_APART, MOST_LOST = 0.08, 0.25
 
 A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
 """
-MOVED = 2.0
-"""Ratio of two round trips from which a hypervisor has moved a CPU meanwhile: 57 and 345 ns were
-seen (docs/figures/places.md), and 50 to 80 where none was moved."""
-SHARED = 1.4
-"""From this ratio of times at once and alone on (`machine.one_core`) two CPUs are one core."""
-
-
-class Noise(Readings, frozen=True, kw_only=True):
-    """What went on while a sample was taken: see `machine.noise.between`.
-
-    Attributes:
-        energy_j: of all packages (`machine.energy`).
-        clock_ghz: the observed clock (`machine.clock`).
-        round_trip_before_ns, round_trip_after_ns: between two CPUs of the mask
-            (`machine.round_trip`), before the block with its discarded steps and after it;
-            round_trip_cpus: which two.
-        at_once_before, at_once_after: of the same two, how many times as long additions take on
-            both at once (`machine.one_core`).
-        communication_cpu_s: CPU seconds of threads that exchange gradients; None without them.
-        disturbed: of one of several processes that train together.
-        lost_share: of the wall time, what its threads waited while others had the CPUs, and what
-            a quota held them back.
-    """
-
-    wall_s: Number | None = None
-    run_queue_share: Number | None = None
-    voluntary_switches: Integer | None = None
-    involuntary_switches: Integer | None = None
-    minor_faults: Integer | None = None
-    major_faults: Integer | None = None
-    steal_share: Number | None = None
-    others_cpu_s: Number | None = None
-    throttled_s: Number | None = None
-    load_1m: Number | None = None
-    energy_j: Number | None = None
-    clock_ghz: Number | None = None
-    round_trip_before_ns: Number | None = None
-    round_trip_after_ns: Number | None = None
-    round_trip_cpus: list[Integer] = field(default_factory=list)
-    at_once_before: Number | None = None
-    at_once_after: Number | None = None
-    communication_cpu_s: Number | None = None
-    disturbed: bool | None = None
-    lost_share: Number | None = None
-
-    @property
-    def round_trips_ns(self) -> list[float]:
-        """Both, as far as they are known."""
-        return _known(self.round_trip_before_ns, self.round_trip_after_ns)
-
-    @property
-    def at_once_ratios(self) -> list[float]:
-        """Both, as far as they are known."""
-        return _known(self.at_once_before, self.at_once_after)
-
-
-def _known(*readings: float | None) -> list[float]:
-    return [reading for reading in readings if reading is not None]
 
 
 class RankSample(Readings, frozen=True, kw_only=True):
@@ -167,7 +110,7 @@ class Sample(Part, frozen=True, kw_only=True):
         What takes as much of both leaves their ratio as it is, and so does what `net_s` leaves out.
         Time that the hypervisor gave to others counts, and time that threads waited for a CPU;
         where that is not known in shares, `disturbed` says it. A CPU that moved meanwhile spoils
-        both.
+        both (`noise.was_moved`).
         """
         own, beside = self.noise, other.noise
         if self.ranks or own.lost_share is None or beside.lost_share is None:
@@ -179,21 +122,7 @@ class Sample(Part, frozen=True, kw_only=True):
             waited = own.lost_share > MOST_LOST or left > left_beside + MOST_APART
         stolen, stolen_beside = own.steal_share or 0.0, beside.steal_share or 0.0
         stole = stolen > min(stolen_beside + MOST_APART, MOST_LOST)
-        return waited or stole or was_moved(self, other)
-
-
-def was_moved(block: Sample, other: Sample) -> bool:
-    """Whether a hypervisor put a CPU elsewhere during two blocks, by what the CPUs were apart.
-
-    Blocks of other masks are of other CPUs: what theirs are apart is not compared.
-    """
-    own, beside = block.noise, other.noise
-    trips = own.round_trips_ns, beside.round_trips_ns
-    cores = [[ratio > SHARED for ratio in its.at_once_ratios] for its in (own, beside)]
-    if own.round_trip_cpus == beside.round_trip_cpus:
-        trips, cores = (trips[0] + trips[1],) * 2, [cores[0] + cores[1]]
-    far = any(bool(known) and max(known) > MOVED * min(known) for known in trips)
-    return far or any(len(set(known)) > 1 for known in cores)
+        return waited or stole or was_moved(own, beside)
 
 
 def is_net(own: Sample, other: Sample) -> bool:

@@ -81,7 +81,8 @@ class Blocks(Part, frozen=True, kw_only=True):
     Attributes:
         step_s: the step of either as compared (`sample.compared_s`), the other's second.
         disturbed: others took more of one than of the other: the pair does not count.
-        trip_ns, on_one_core: where the CPUs were (`analysis.places`); None where that is not known.
+        trip_ns, on_one_core, moved: where the CPUs were (`analysis.places`); None where that is not
+            known.
         first: which of the two ran first.
     """
 
@@ -89,6 +90,7 @@ class Blocks(Part, frozen=True, kw_only=True):
     disturbed: bool = False
     trip_ns: Number | None = None
     on_one_core: bool | None = None
+    moved: bool = False
     first: First
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cputrain.record.answers import Sampled
-from cputrain.record.sample import Pair, SpoiltPair, spoilt_sides, was_moved
+from cputrain.record.noise import was_moved
+from cputrain.record.sample import Pair, SpoiltPair, spoilt_sides
 from cputrain.record.worker import WorkerRecord
 from cputrain.worker import blocks
 from cputrain.worker.blocks import Side
@@ -43,7 +44,7 @@ def take(record: WorkerRecord, wanted: int, block: Callable[[Side], Sampled]) ->
         taken = {first: block(first), second: block(second)}
         own, reference = taken["cell"].sample, taken["reference"].sample
         takes_s = sum(own.step_s) + sum(reference.step_s)
-        lacks = without < blocks.FEWEST_PAIRS and was_moved(own, reference)
+        lacks = without < blocks.FEWEST_PAIRS and was_moved(own.noise, reference.noise)
         again = blocks.may_be_again(len(spoilt), wanted, takes_s, lacks)
         if not (again and any(spoilt_sides(own, reference))):
             break

@@ -15,9 +15,10 @@ from msgspec import structs
 from cputrain.engines.parts import Times, watcher
 from cputrain.model.parts import NAMES, by_part
 from cputrain.record.answers import Watched
+from cputrain.record.noise import Noise
 from cputrain.record.part import readings
 from cputrain.record.requests import SampleCommand
-from cputrain.record.sample import Noise, Sample
+from cputrain.record.sample import Sample
 from cputrain.record.watched import PartTimes, WatchedSteps
 from cputrain.worker import gates, job, serving
 from cputrain.worker.sampling import pause_s, queued

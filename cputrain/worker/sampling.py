@@ -12,10 +12,11 @@ from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.knobs import inforce
 from cputrain.machine import clock, energy, one_core, round_trip, two_cpus
+from cputrain.record.noise import Noise
 from cputrain.record.part import readings
 from cputrain.record.process import Placement
 from cputrain.record.proof import Check
-from cputrain.record.sample import Noise, Sample
+from cputrain.record.sample import Sample
 from cputrain.worker.watch import Watch
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from roots import take_root
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment
+from cputrain.record.noise import was_moved
 from cputrain.record.requests import WorkerRequest
-from cputrain.record.sample import Sample, compared_s, spoilt_sides, was_moved
+from cputrain.record.sample import Sample, compared_s, spoilt_sides
 from cputrain.run.conductor.protocol import (
     End,
     Ended,
@@ -97,7 +98,8 @@ class Bench:
             mine, other = taken["cell"], taken["reference"]
             takes_s = sum(mine.step_s) + sum(other.step_s)
             good = sum(not any(spoilt_sides(*both)) for both in zip(own, others, strict=True))
-            lacks = good + pairs - len(own) - 1 < blocks.FEWEST_PAIRS and was_moved(mine, other)
+            missing = good + pairs - len(own) - 1 < blocks.FEWEST_PAIRS
+            lacks = missing and was_moved(mine.noise, other.noise)
             again = blocks.may_be_again(spoilt, pairs, takes_s, lacks)
             if again and any(spoilt_sides(mine, other)):
                 spoilt += 1

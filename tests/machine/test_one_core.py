@@ -11,7 +11,7 @@ from assembled import assembled
 
 from cputrain.machine import one_core
 from cputrain.machine.reading import Unknown
-from cputrain.record.sample import SHARED
+from cputrain.record.noise import SHARED
 
 CPUS = sorted(os.sched_getaffinity(0))
 two = pytest.mark.skipif(

@@ -9,9 +9,10 @@ import pytest
 from cputrain.record import answers, files
 from cputrain.record.answers import Failed, Phase
 from cputrain.record.cell import SCHEMA, CellRecord
+from cputrain.record.noise import Noise
 from cputrain.record.part import Part, readings
 from cputrain.record.proof import Check
-from cputrain.record.sample import Noise, Pair, Sample
+from cputrain.record.sample import Pair, Sample
 
 NAN = float("nan")
 

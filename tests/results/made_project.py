@@ -23,7 +23,8 @@ from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.cell import CellKey, CellRecord
-from cputrain.record.sample import Noise, Pair, Sample
+from cputrain.record.noise import Noise
+from cputrain.record.sample import Pair, Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.report.export import Summary
 from cputrain.results import columns
@@ -128,12 +129,12 @@ def beside(
 
 def at(
     record: WorkerRecord, ns: float | None, after: float | None = None,
-    cpus: tuple[int, int] = (0, 1), at_once: float = 1.0,
+    cpus: tuple[int, int] = (0, 1), at_once: float = 1.0, wall_s: float | None = None,
 ) -> WorkerRecord:  # fmt: skip
     """The worker, all of its blocks and its reference's with these readings."""
     noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
     noise |= {"at_once_before": at_once, "at_once_after": at_once}
-    noise["round_trip_cpus"] = list(cpus)
+    noise |= {"round_trip_cpus": list(cpus), "wall_s": wall_s}
     for number in range(len(record.samples)):
         change_sample(record, number, noise=noise)
     others = [

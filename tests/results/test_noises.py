@@ -13,7 +13,7 @@ from cputrain.analysis import noises
 from cputrain.analysis.counted import counted
 from cputrain.analysis.noises import NoiseKey
 from cputrain.record.cell import CellKey
-from cputrain.record.sample import Noise
+from cputrain.record.noise import Noise
 from cputrain.results.rows import CellResult
 
 pytestmark = pytest.mark.tools

@@ -9,6 +9,7 @@ from made_project import at, beside, steps, worker
 from settled import settled
 
 from cputrain.analysis import cpus_apart, effects, identical, moments, open_cells, places
+from cputrain.analysis.counted import counted
 from cputrain.report.export import export
 from cputrain.results import rows
 
@@ -67,6 +68,54 @@ def test_a_cell_is_judged_by_its_pairs_at_the_usual_place(project):
     assert row["passes"] == 2 and row["reason"] is None
 
 
+def others_near(project):
+    """Cells that make near the usual place of this machine, and tell its noise."""
+    project.suite("Heads", "n_head", (2, 4))
+    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
+    project.record("Heads", 4, [at(record, 57.0) for record in alike])
+    project.result("Heads", 4, [0.04])
+
+
+MOVED = {"ns": 57.0, "after": 345.0, "wall_s": 0.6}
+
+
+def test_long_blocks_that_hold_several_places_count_where_no_others_do(project):
+    others_near(project)
+    row = row_of(sweep(project, passes(project, 0.080, 0.052, **MOVED)))
+    assert row["effect"] == pytest.approx(80 / 52, rel=0.03) and row["place"] == "moved"
+    assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (3, 0, 0)
+    assert (row["verdict"], row["further_passes"]) == ("not told", 1)
+    assert row["reason"] == (
+        "measured while its CPUs were moved within its blocks, unlike most cells of this machine"
+    )
+    two = [passes(project, 0.080, 0.052, **MOVED) for _ in range(2)]
+    row = row_of(sweep(project, *two))
+    assert (row["place"], row["verdict"], row["reason"]) == ("moved", "slower", None)
+
+
+def test_long_blocks_at_the_usual_place_are_judged_by_these_alone(project):
+    near = passes(project, 0.080, 0.040, 57.0, wall_s=0.6)
+    row = row_of(sweep(project, near, passes(project, 0.080, 0.052, **MOVED)))
+    assert row["effect"] == pytest.approx(2.0, rel=0.02) and row["place"] == "near"
+    assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (3, 3, 0)
+
+
+def test_a_short_block_within_which_a_cpu_was_moved_is_dropped(project):
+    row = row_of(sweep(project, passes(project, 0.080, 0.052, **(MOVED | {"wall_s": 0.4}))))
+    assert (row["effect"], row["dropped_pairs"]) == (None, 3)
+
+
+def test_a_a_pairs_that_hold_several_places_tell_nothing_of_workers(project):
+    """They are off by the places, not by the workers."""
+    off = at(beside(worker(USUAL, steps(0.05, project.rng)), 0.04, project.rng), **MOVED)
+    assert counted([off]).passes == () and counted([off]).elsewhere == 3
+
+
+def test_moved_ones_are_far_apart_for_half_of_the_time():
+    assert places.far(["near", "far", "moved", None]) == pytest.approx(1.5 / 3)
+    assert places.far([None]) is None
+
+
 def test_the_usual_place_is_that_of_most_cells_and_not_of_most_pairs(project):
     """A later pass of one cell, of many pairs, does not make all others cells of elsewhere."""
     several = [(n, passes(project, 0.080, 0.040, 57.0)) for n in range(3)]
@@ -78,10 +127,7 @@ def test_the_usual_place_is_that_of_most_cells_and_not_of_most_pairs(project):
 
 def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     """Its effect is shown, and that it is of another place; the usual one is Heads' here."""
-    project.suite("Heads", "n_head", (2, 4))
-    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
-    project.record("Heads", 4, [at(record, 57.0) for record in alike])
-    project.result("Heads", 4, [0.04])
+    others_near(project)
     cells = sweep(project, passes(project, 0.080, 0.060, 67.0, at_once=1.75))
     row = row_of(cells)
     assert row["effect"] == pytest.approx(80 / 60, rel=0.03) and row["place"] == "one core"
@@ -96,10 +142,7 @@ def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
 
 
 def test_without_noise_no_pass_tells_of_what_was_measured_elsewhere(project):
-    project.suite("Heads", "n_head", (2, 4))
-    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
-    project.record("Heads", 4, [at(record, 57.0) for record in alike])
-    project.result("Heads", 4, [0.04])
+    others_near(project)
     numpy = USUAL.but(engine="numpy", attention_backend="manual")
     alone = beside(worker(numpy, steps(0.08, project.rng)), 0.06, project.rng)
     row = row_of(sweep(project, at(alone, 67.0, at_once=1.75)))
@@ -110,10 +153,7 @@ def test_without_noise_no_pass_tells_of_what_was_measured_elsewhere(project):
 
 
 def test_what_no_place_would_make_of_it_is_told_from_elsewhere(project):
-    project.suite("Heads", "n_head", (2, 4))
-    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
-    project.record("Heads", 4, [at(record, 57.0) for record in alike])
-    project.result("Heads", 4, [0.04])
+    others_near(project)
     row = row_of(sweep(project, *(passes(project, 0.20, 0.052, 345.0) for _ in range(2))))
     assert (row["place"], row["verdict"]) == ("far", "slower")
     assert "measured while its CPUs were far apart" in row["reason"]
@@ -199,10 +239,7 @@ def test_where_no_place_is_known_all_pairs_count(project):
 
 def test_a_cell_of_which_no_place_is_known_is_told_as_ever(project):
     """As one of a version before readings, beside cells that have them: 20 % are told."""
-    project.suite("Heads", "n_head", (2, 4))
-    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
-    project.record("Heads", 4, [at(record, 57.0) for record in alike])
-    project.result("Heads", 4, [0.04])
+    others_near(project)
     longer = worker(USUAL.but(seq_len=512), steps(0.048, project.rng))
     row = row_of(sweep(project, *(beside(longer, 0.04, project.rng) for _ in range(3))))
     assert (row["place"], row["verdict"], row["reason"]) == (None, "slower", None)

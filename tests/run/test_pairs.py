@@ -11,7 +11,8 @@ from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.answers import Peak, Sampled, SoFar
 from cputrain.record.cell import SCHEMA, CellKey, CellRecord
-from cputrain.record.sample import Noise, Sample
+from cputrain.record.noise import Noise
+from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.run import pairs, recording
 from cputrain.run.cell import CellRun

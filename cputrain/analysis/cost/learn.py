@@ -43,7 +43,7 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
     speeds = moments.moments(cells)
     at = places.learn(identical.distinct(cell for cell, _ in cells if cell.ok))
     ratios = observed.ratios(cells, moments.at_places(cells, at), at)
-    held, far = observed.held(cells), at.share("far")
+    held, far = observed.held(cells), at.far
     engines = {}
     for name in specs.NAMES:
         seconds = observed.reference_s(cells, name)

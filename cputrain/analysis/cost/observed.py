@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cputrain.analysis.cost import scope
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.moments import Moment
-from cputrain.analysis.places import Places
+from cputrain.analysis.places import FAR, Places
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.model.flops import flops_per_step
@@ -96,7 +96,7 @@ def ratios(
         ends = row["effect_low"], row["effect_high"]
         sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
         own, beside = _pages(cell.workers)
-        far = float(row["place"] == "far")
+        far = FAR.get(row["place"], 0.0)
         log, update = math.log(effect), _update_share(cell.workers)
         observations.append(
             Observation(cell.name, experiment, reference, log, sd, own, beside, True, far, update)
@@ -197,10 +197,10 @@ def _beside_moments(
     around = [
         (abs(moment.at_s - at_s), moment.step_s)
         for moment in moments
-        if abs(moment.at_s - at_s) <= NEAR_S and (place is None or moment.place == place)
+        if abs(moment.at_s - at_s) <= NEAR_S and (place in (None, "moved") or moment.place == place)
     ]
     if not around:
         return None
     ratio = math.log(cell.step_s / statistics.median(step_s for _, step_s in sorted(around)[:3]))
-    far = float(place == "far")
+    far = 0.0 if place is None else FAR[place]
     return Observation(cell.name, experiment, usual, ratio, UNTOLD_SD, fits=False, far=far)

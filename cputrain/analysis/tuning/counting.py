@@ -23,6 +23,7 @@ def blocks(own: Sample, beside: Sample, first: First) -> Blocks:
         disturbed=any(spoilt_sides(own, beside)),
         trip_ns=None if seen is None else seen.trip_ns,
         on_one_core=None if seen is None else seen.on_one_core,
+        moved=seen is not None and seen.is_moved,
         first=first,
     )
 
@@ -33,10 +34,15 @@ def learn(pairs: Iterable[Blocks]) -> Places:
 
 
 def counts(pair: Blocks, at: Places) -> bool:
-    """Whether a pair is calm and was taken at the usual place, or where is not known."""
+    """Whether a pair is calm and was taken at the usual place, or where is not known.
+
+    Where most hold several places it does not matter which others were taken at.
+    """
     its = _seen(pair)
-    return not pair.disturbed and (its is None or at.at(its) == at.usual)
+    return not pair.disturbed and (its is None or at.usual in ("moved", at.at(its)))
 
 
 def _seen(pair: Blocks) -> Seen | None:
-    return None if pair.trip_ns is None else Seen(pair.trip_ns, bool(pair.on_one_core))
+    if pair.trip_ns is None:
+        return None
+    return Seen(pair.trip_ns, bool(pair.on_one_core), pair.moved)

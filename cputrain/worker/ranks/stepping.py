@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from cputrain.experiment import Experiment
 from cputrain.machine.memory import peak_or_reason
 from cputrain.machine.reading import Unknown
+from cputrain.record.noise import Noise
 from cputrain.record.part import readings
 from cputrain.record.process import Placement
-from cputrain.record.sample import Noise, RankSample
+from cputrain.record.sample import RankSample
 from cputrain.worker.ranks import traffic
 from cputrain.worker.ranks.group import Group
 from cputrain.worker.ranks.messages import Train

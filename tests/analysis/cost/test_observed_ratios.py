@@ -9,7 +9,7 @@ from settled import settled
 from cputrain.analysis.cost.observed import NEAR_S, ratios
 from cputrain.analysis.moments import Moment
 from cputrain.analysis.places import Places
-from cputrain.record.sample import Noise
+from cputrain.record.noise import Noise
 
 pytestmark = pytest.mark.tools
 

@@ -10,8 +10,8 @@ from cputrain.analysis.cell_effect import ELSEWHERE
 from cputrain.analysis.releases import mean
 from cputrain.analysis.releases.compared import compare
 from cputrain.record import files
+from cputrain.record.noise import Noise
 from cputrain.record.releases import SCHEMA, ReleasesRecord
-from cputrain.record.sample import Noise
 from cputrain.report import releases
 
 pytestmark = pytest.mark.tools

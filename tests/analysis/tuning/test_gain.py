@@ -39,6 +39,17 @@ def test_it_is_of_the_place_where_most_pairs_were_taken(elsewhere):
     assert known.is_confirmed
 
 
+def test_where_long_blocks_hold_several_places_all_pairs_count():
+    """As seen: 22 of 24 pairs of blocks of seconds had a moved CPU, and nothing was recommended."""
+    moved = {"trip_ns": 200.0, "on_one_core": False, "moved": True}
+    near = {"trip_ns": 84.0, "on_one_core": False}
+    known = gain([fresh(0.7, twins=True, **moved), fresh(0.71, **near), fresh(0.7, **moved)], ())
+    assert (known.effect.pairs, known.dropped) == (24, 0) and known.is_confirmed
+    calm = gain([fresh(0.7, twins=True, **near), fresh(0.9, **moved), fresh(0.7, **near)], ())
+    assert (calm.effect.pairs, calm.dropped) == (16, 8)
+    assert calm.effect.value == pytest.approx(0.7, rel=0.01)
+
+
 def test_without_readings_all_pairs_count():
     known = gain([fresh(0.7, twins=True), fresh(0.9), fresh(0.7)], ())
     assert (known.effect.pairs, known.dropped) == (24, 0)

@@ -8,7 +8,7 @@ from settled import settled
 from simulated_workers import Simulated
 
 from cputrain.analysis.tuning import counting
-from cputrain.record.sample import Noise
+from cputrain.record.noise import Noise
 from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
 from cputrain.sweep.tuning.candidates import TuningCandidate
