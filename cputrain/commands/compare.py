@@ -84,6 +84,11 @@ def _machines(names: list[str]) -> list[Machine]:
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(known)}"
             raise UsageError(f"no records of a machine {name!r}; {hint}")
     if len(wanted) < 2:
+        if wanted and (others := sorted(set(known) - set(wanted))):
+            raise UsageError(
+                f"compare needs two machines: name one beside {wanted[0]}, as in "
+                f"python3 bench.py compare {others[0]} {wanted[0]}"
+            )
         raise UsageError(
             f"compare needs two machines, known here: {_all(known)}; "
             "python3 bench.py merge FILE takes in another one"
