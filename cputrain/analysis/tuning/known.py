@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,10 @@ from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.runtime import PLAIN
 from cputrain.results.rows import CellResult
+
+USUAL_SD = 0.05
+"""How much what a change gives differs from what is usual: standard deviation of the logarithm."""
+Z_99 = 2.576
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,18 @@ class Known:
         if reference.runtime.engine != self.engine:
             return False
         return _plainly(changes(experiment, reference)) == _plainly(self.changes)
+
+    def expected(self, usual: float) -> float:
+        """The time that is to be expected, over the reference's: a record with a wide interval says
+        little. The mean of both logarithms, weighted by how exact they are (Gelman et al., Bayesian
+        Data Analysis, 3rd ed., section 2.5).
+
+        Args:
+            usual: what would be expected without a record.
+        """
+        sd = math.log(self.high / self.low) / 2 / Z_99
+        share = USUAL_SD**2 / (USUAL_SD**2 + sd**2)
+        return math.exp(share * math.log(self.value) + (1 - share) * math.log(usual))
 
 
 def changes(experiment: Experiment, reference: Experiment) -> dict[str, Any]:

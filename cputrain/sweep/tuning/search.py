@@ -81,7 +81,7 @@ class Search:
 
         def expected(knob: TuningKnob) -> float:
             can, _ = candidates.of(knob, self.incumbent.best, self._kept, self._known)
-            known = [c.known.value for c in can if c.known is not None]
+            known = [c.known.expected(knob.expected) for c in can if c.known is not None]
             return min(known) if known and len(known) == len(can) else min([knob.expected, *known])
 
         # What races with whole micro-batches takes the time of many others where they are long.

@@ -60,3 +60,11 @@ def test_what_is_known_to_be_far_slower_is_not_tried():
     untold = Known("torch", {"attention_backend": "manual"}, 1.6, 1.5, 1.7, False)
     (can,), cannot = candidates.of(knob, settled(), (), [untold])
     assert can.known == untold and not cannot
+
+
+def test_a_record_counts_for_what_is_expected_by_how_exact_it_is():
+    """As seen: one noisy pass of huge pages had them raced before all else, for two minutes."""
+    noisy = Known("torch", {"huge_pages": "madvise"}, 0.81, 0.59, 1.10, False)
+    assert noisy.expected(0.98) == pytest.approx(0.95, abs=0.01)
+    exact = Known("torch", {"huge_pages": "madvise"}, 0.81, 0.79, 0.83, True)
+    assert exact.expected(0.98) == pytest.approx(0.81, abs=0.01)

@@ -170,6 +170,14 @@ def test_what_the_first_tuning_told_of_torch_is_tried_first_in_the_second(tune, 
     assert "inductor" in second.races[0].adopted.label
 
 
+def test_a_noisy_record_has_no_knob_raced_before_those_that_usually_give_more(tune, monkeypatch):
+    noisy = Known("torch", {"huge_pages": "madvise"}, 0.81, 0.59, 1.10, False)
+    monkeypatch.setattr(known, "known", lambda analysis: [noisy])
+    tuning_, _ = tune(Experiment(), faster)
+    order = [race.knob for race in tuning_.tracks[0].account.record.races]
+    assert order.index("huge pages") > order.index("engine")
+
+
 def test_what_the_first_race_had_beside_its_winner_races_again_where_a_knob_has_both(tune):
     def native(e):
         return 0.6 if e.runtime.engine == "native" else 1.0
