@@ -5,7 +5,7 @@ not (`machine.one_core`, `machine.round_trip`). Threads that train together take
 not every experiment by as much: an effect is of where the CPUs were. So all cells of a machine are
 judged by their pairs at one place, where most of them can be. A long block may hold several places
 (`noise.LONG_S`): such pairs are as if taken at a place of their own. The rule never sees the time
-of a step, but for whether a block is long.
+of a block's steps.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class Places:
             elsewhere.
         from_ns: the shortest round trip of those that are far; infinite where none is.
         pairs: how many that count were taken at each place.
-        trip_ns: the median round trip at each.
-            Those that hold several places have none.
+        trip_ns: the median round trip at each; where they were moved, none.
         usual: where most experiments have `FEWEST_PAIRS`; None where nothing is known. Not where
             most pairs are: later passes have more of them, of a few cells, and would move it.
     """

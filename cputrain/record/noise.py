@@ -14,7 +14,8 @@ seen (docs/figures/places.md), and 50 to 80 where none was moved."""
 SHARED = 1.4
 """From this ratio of times at once and alone on (`machine.one_core`) two CPUs are one core."""
 LONG_S = 0.5
-"""Seconds of a block from which readings before and after it do not tell where the CPUs were.
+"""Seconds of a block from which readings before and after it do not tell where the CPUs were: those
+that it was expected to take, as a rule that saw what it took would drop fast blocks.
 
 On a host that moves them within tenths of a second pairs with a block that long scatter by 7 to 12
 % whether one was moved within a block or not, and hardly any is left where none was. Of short
@@ -27,6 +28,8 @@ class Noise(Readings, frozen=True, kw_only=True):
 
     Attributes:
         wall_s: of the timed steps.
+        expected_s: of these, by the fastest step of the warm-up: known before any block. None where
+            a first step is timed, and in records of earlier versions.
         energy_j: of all packages (`machine.energy`).
         clock_ghz: the observed clock (`machine.clock`).
         round_trip_before_ns, round_trip_after_ns: between two CPUs of the mask
@@ -41,6 +44,7 @@ class Noise(Readings, frozen=True, kw_only=True):
     """
 
     wall_s: Number | None = None
+    expected_s: Number | None = None
     run_queue_share: Number | None = None
     voluntary_switches: Integer | None = None
     involuntary_switches: Integer | None = None
@@ -81,7 +85,7 @@ def hold_several_places(*blocks: Noise) -> bool:
 
     Such a block is a mean over the places where the CPUs were.
     """
-    longest_s = max((block.wall_s or 0.0 for block in blocks), default=0.0)
+    longest_s = max((block.expected_s or 0.0 for block in blocks), default=0.0)
     return longest_s >= LONG_S and any(map(_was_moved_within, blocks))
 
 

@@ -59,7 +59,7 @@ class Job(Preparation):
 
     def take(self, steps: int, discard: int, tries: int) -> Sample:
         """The sample."""
-        return self.sampler.take(steps, discard, tries)
+        return self.sampler.take(steps, discard, tries, self.warm_step_s)
 
     def peak_memory(self) -> Peak:
         """The most that was held so far: training's, asked before proofs and saving."""

@@ -41,7 +41,9 @@ class Sampler:
         self._steady = experiment.runtime.jit_state == "steady"
         self._clock_known = False
 
-    def take(self, steps: int, discard: int = 0, most_tries: int = 1) -> Sample:
+    def take(
+        self, steps: int, discard: int = 0, most_tries: int = 1, warm_step_s: float | None = None
+    ) -> Sample:
         """The calmest of some tries; an undisturbed one is the last.
 
         Args:
@@ -50,13 +52,14 @@ class Sampler:
                 are slow.
             most_tries: none is repeated where others are compared with it, as the next second
                 is another one.
+            warm_step_s: of the fastest step of the warm-up; None without one.
 
         Raises:
             NotInForce: a thread left the mask, or others than asked computed.
         """
         best: Sample | None = None
         for tries in range(1, most_tries + 1):
-            sample, busy = self._once(steps, discard)
+            sample, busy = self._once(steps, discard, warm_step_s)
             if best is None or not sample.disturbed or queued(sample) < queued(best):
                 best = sample
             if not sample.disturbed or not self._steady:  # a first step is there once only
@@ -72,7 +75,7 @@ class Sampler:
         inforce.require(checks)
         return msgspec.structs.replace(best, tries=tries)
 
-    def _once(self, steps: int, discard: int) -> tuple[Sample, Check]:
+    def _once(self, steps: int, discard: int, warm_step_s: float | None) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
         place = self._place("before")
         if discard:
@@ -86,6 +89,7 @@ class Sampler:
         seen |= energy.between(joules, energy.read())
         seen |= place | self._place("after")
         seen["round_trip_cpus"] = two_cpus.ends(self._placement.cpus)
+        seen["expected_s"] = None if warm_step_s is None else steps * warm_step_s
         if not (discard and self._clock_known):  # it takes a tenth of a short block
             seen |= clock.reading()
             self._clock_known = True

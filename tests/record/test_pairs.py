@@ -91,13 +91,15 @@ def test_the_ratio_is_the_median_over_pairs_that_count():
         (at_once(1.0, None), at_once(0.9, 1.2), (False, False)),
         (at_once(1.0, 1.0, 0, 1), at_once(1.75, 1.75, 0, 63), (False, False)),
         # Within a pair of which a block is long: it was in several places, as all are there.
-        (round_trips(57, 345) | {"wall_s": 0.4}, round_trips(57, 57), (True, True)),
-        (round_trips(57, 345) | {"wall_s": 0.6}, round_trips(57, 57), (False, False)),
-        (round_trips(57, 345), round_trips(345, 345) | {"wall_s": 0.6}, (False, False)),
-        (at_once(1.0, 1.75) | {"wall_s": 0.6}, at_once(1.0, 1.0), (False, False)),
+        (round_trips(57, 345) | {"expected_s": 0.4}, round_trips(57, 57), (True, True)),
+        (round_trips(57, 345) | {"expected_s": 0.6}, round_trips(57, 57), (False, False)),
+        (round_trips(57, 345), round_trips(345, 345) | {"expected_s": 0.6}, (False, False)),
+        # By what it was expected to take: one that sees what it took would drop fast blocks.
+        (round_trips(57, 345) | {"wall_s": 0.6, "expected_s": 0.4}, {}, (True, True)),
+        (at_once(1.0, 1.75) | {"expected_s": 0.6}, at_once(1.0, 1.0), (False, False)),
         # Elsewhere for all of it than for all of the other.
-        (round_trips(57, 57) | {"wall_s": 0.6}, round_trips(345, 345), (True, True)),
-        (at_once(1.0, 1.0) | {"wall_s": 0.6}, at_once(1.75, 1.75), (True, True)),
+        (round_trips(57, 57) | {"expected_s": 0.6}, round_trips(345, 345), (True, True)),
+        (at_once(1.0, 1.0) | {"expected_s": 0.6}, at_once(1.75, 1.75), (True, True)),
     ],
 )
 def test_a_pair_is_spoilt_by_what_others_took_of_one_block_more_than_of_the_other(

@@ -129,12 +129,12 @@ def beside(
 
 def at(
     record: WorkerRecord, ns: float | None, after: float | None = None,
-    cpus: tuple[int, int] = (0, 1), at_once: float = 1.0, wall_s: float | None = None,
+    cpus: tuple[int, int] = (0, 1), at_once: float = 1.0, expected_s: float | None = None,
 ) -> WorkerRecord:  # fmt: skip
     """The worker, all of its blocks and its reference's with these readings."""
     noise = {"round_trip_before_ns": ns, "round_trip_after_ns": after or ns}
     noise |= {"at_once_before": at_once, "at_once_after": at_once}
-    noise |= {"round_trip_cpus": list(cpus), "wall_s": wall_s}
+    noise |= {"round_trip_cpus": list(cpus), "expected_s": expected_s}
     for number in range(len(record.samples)):
         change_sample(record, number, noise=noise)
     others = [

@@ -76,7 +76,7 @@ def others_near(project):
     project.result("Heads", 4, [0.04])
 
 
-MOVED = {"ns": 57.0, "after": 345.0, "wall_s": 0.6}
+MOVED = {"ns": 57.0, "after": 345.0, "expected_s": 0.6}
 
 
 def test_long_blocks_that_hold_several_places_count_where_no_others_do(project):
@@ -94,14 +94,14 @@ def test_long_blocks_that_hold_several_places_count_where_no_others_do(project):
 
 
 def test_long_blocks_at_the_usual_place_are_judged_by_these_alone(project):
-    near = passes(project, 0.080, 0.040, 57.0, wall_s=0.6)
+    near = passes(project, 0.080, 0.040, 57.0, expected_s=0.6)
     row = row_of(sweep(project, near, passes(project, 0.080, 0.052, **MOVED)))
     assert row["effect"] == pytest.approx(2.0, rel=0.02) and row["place"] == "near"
     assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (3, 3, 0)
 
 
 def test_a_short_block_within_which_a_cpu_was_moved_is_dropped(project):
-    row = row_of(sweep(project, passes(project, 0.080, 0.052, **(MOVED | {"wall_s": 0.4}))))
+    row = row_of(sweep(project, passes(project, 0.080, 0.052, **(MOVED | {"expected_s": 0.4}))))
     assert (row["effect"], row["dropped_pairs"]) == (None, 3)
 
 

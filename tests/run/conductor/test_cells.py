@@ -44,6 +44,8 @@ def test_a_cell_s_record_has_its_pairs_and_the_reference_s_stands_beside_it(run,
     for sample, pair in zip(own.samples, own.pairs, strict=True):
         assert (len(sample.step_s), len(pair.reference.step_s)) == (steps, beside)
         assert sample.tries == pair.reference.tries == 1  # the next second is another one
+        assert sample.noise.expected_s == pytest.approx(steps * own.warm_step_s)
+        assert pair.reference.noise.expected_s == pytest.approx(beside * reference.warm_step_s)
     assert reference.id == own.reference and reference.trained.parameters_moved > 0
     assert reference.last_loss < reference.first_loss
     assert own.experiment["training"]["seq_len"] == 2 * NATIVE["seq_len"]
