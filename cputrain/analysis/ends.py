@@ -11,6 +11,14 @@ from cputrain.results.rows import CellResult
 CellRow = tuple[CellResult, Row]
 """A cell and its row."""
 
+Z_99 = 2.576
+"""A normal distribution has 99 % within as many standard deviations of its mean."""
+
+
+def log_sd(low: float, high: float) -> float:
+    """Standard deviation of an effect's logarithm, by its 99 % interval."""
+    return math.log(high / low) / 2 / Z_99
+
 
 @dataclass(frozen=True)
 class Measured:

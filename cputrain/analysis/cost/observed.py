@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.cost import scope
-from cputrain.analysis.ends import CellRow
+from cputrain.analysis.ends import CellRow, log_sd
 from cputrain.analysis.moments import Moment
 from cputrain.analysis.places import FAR, Places
 from cputrain.engines import specs
@@ -19,8 +19,6 @@ from cputrain.record.sample import Sample
 from cputrain.record.worker import WorkerRecord
 from cputrain.results.rows import CellResult
 
-Z_99 = 2.576
-"""Standard deviations to an end of a 99 % interval."""
 UNTOLD_SD = 0.1
 """Of a logarithm whose interval is not known."""
 NEAR_S = 900.0
@@ -94,7 +92,7 @@ def ratios(
         if reference is None or not effect or not _differ(experiment, reference):
             continue
         ends = row["effect_low"], row["effect_high"]
-        sd = math.log(ends[1] / ends[0]) / 2 / Z_99 if all(ends) else UNTOLD_SD
+        sd = log_sd(*ends) if all(ends) else UNTOLD_SD
         own, beside = _pages(cell.workers)
         far = FAR.get(row["place"], 0.0)
         log, update = math.log(effect), _update_share(cell.workers)

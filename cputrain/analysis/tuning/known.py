@@ -10,6 +10,7 @@ from typing import Any
 from cputrain.analysis import identical, unchanged
 from cputrain.analysis.counted import counted
 from cputrain.analysis.effects import Analysis
+from cputrain.analysis.ends import log_sd
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.runtime import PLAIN
@@ -17,7 +18,6 @@ from cputrain.results.rows import CellResult
 
 USUAL_SD = 0.05
 """How much what a change gives differs from what is usual: standard deviation of the logarithm."""
-Z_99 = 2.576
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Known:
     def expected(self, usual: float) -> float:
         """The time that is to be expected, over the reference's: a record with a wide interval says
         little. The mean of both logarithms, weighted by how exact they are (Gelman et al., Bayesian
-        Data Analysis, 3rd ed., section 2.5).
+        Data Analysis, 3rd ed., section 2.5); a race's interval, of 90 %, is taken as one of 99 %.
 
         Args:
             usual: what would be expected without a record.
         """
-        sd = math.log(self.high / self.low) / 2 / Z_99
+        sd = log_sd(self.low, self.high)
         share = USUAL_SD**2 / (USUAL_SD**2 + sd**2)
         return math.exp(share * math.log(self.value) + (1 - share) * math.log(usual))
 
