@@ -16,7 +16,7 @@ from msgspec import structs
 from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.ipex_ import packing, proof
 from cputrain.engines.ipex_.schema import IpexEvidence, IpexState
-from cputrain.engines.torch_ import precision
+from cputrain.engines.torch_ import optimizers, precision
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.schema import PrecisionCheck
 from cputrain.experiment import Experiment
@@ -88,6 +88,11 @@ class IpexEngine(TorchEngine):
         ipex = IpexState(packed=len(self._packed), **packing.readings())
         of_torch = super().looked(batch).evidence
         return Looked(IpexEvidence(**structs.asdict(of_torch), ipex=ipex))
+
+    def _make_optimizer(self) -> optimizers.Steps:
+        """torch's own class, as IPEX takes nothing else."""
+        arguments = optimizers.adamw_arguments(self._experiment)
+        return torch.optim.AdamW(self.trained.values(), **arguments)
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         return proof.look(self._model, self._experiment, passes, self.weights(), *inputs)

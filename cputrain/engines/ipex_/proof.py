@@ -17,7 +17,7 @@ from cputrain.experiment import Experiment
 def look(
     model: nn.Module,
     experiment: Experiment,
-    profile: torch.profiler.profile,
+    profile: torch.autograd.profiler.profile,
     weights: Mapping[str, np.ndarray],
     *inputs: Tensor,
 ) -> list[PrecisionCheck]:

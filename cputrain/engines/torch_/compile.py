@@ -1,11 +1,14 @@
-"""torch.compile: its settings, what it compiled, and the loops that inductor wrote."""
+"""torch.compile: its settings, what it compiled, and the loops that inductor wrote.
+
+It is imported where something is compiled: an eager worker has no use for inductor's second or two.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 import torch._functorch.config
@@ -15,7 +18,7 @@ from torch._dynamo.utils import counters, get_compilation_metrics
 from torch._inductor import metrics as inductor_metrics
 
 from cputrain.engines import EngineError
-from cputrain.engines.torch_.schema import CacheUse
+from cputrain.engines.torch_.schema import CacheUse, Compiled
 from cputrain.experiment.runtime import Runtime
 
 NO_FUSION: dict[str, Any] = {
@@ -44,20 +47,6 @@ CACHE = {
 """Dynamo's counters of the caches of compiled code; a bypass is a graph that cannot be kept."""
 
 
-class Compiled(TypedDict, total=False):
-    """What a compiler did, by the attributes of `TorchEvidence`; some are inductor's alone."""
-
-    graphs: int
-    graph_breaks: int
-    recompiles: int
-    backend_called: bool
-    inductor_kernels: int
-    inductor_loops: int
-    fused: bool | None
-    cache_hits: int
-    cache: CacheUse
-
-
 class Compilation:
     """A module compiled whole by the asked backend, and what dynamo did since then.
 
@@ -74,6 +63,7 @@ class Compilation:
     """
 
     def __init__(self, module: nn.Module, runtime: Runtime, trains: bool) -> None:
+        self._backend = runtime.compile
         self._inductor = runtime.compile == "inductor"
         self._trains = trains
         self._fusions: Any = None
@@ -129,6 +119,15 @@ class Compilation:
             cache=CacheUse(**{name: since[name] for name in CACHE}),
         )
 
+    def failure(self, error: Exception) -> Exception:
+        """What to raise for an error in a compiled step: memory errors stay what they are."""
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+            return error
+        # The first line says who failed, the second why.
+        lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+        text = " ".join([f"{type(error).__name__}:", *lines[:2]])
+        return EngineError(f"torch.compile with {self._backend}: {text}")
+
 
 def _totals() -> dict[str, int]:
     """What dynamo and inductor counted in this process."""
@@ -167,13 +166,3 @@ def outer_loops(code: str) -> int:
             loops += not any(bodies)
             head = True
     return loops
-
-
-def failure(backend: str | None, error: Exception) -> Exception:
-    """What to raise for an error in a compiled step: memory errors stay what they are."""
-    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
-        return error
-    # The first line says who failed, the second why.
-    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
-    text = " ".join([f"{type(error).__name__}:", *lines[:2]])
-    return EngineError(f"torch.compile with {backend}: {text}")

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-import torch._dynamo  # the optimizer would import it when it is built: a second of its own
 
 from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.pass_clock import OPTIMIZER
 from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
 from cputrain.engines.torch_.assemble import assemble
-from cputrain.engines.torch_.compile import Compiled
 from cputrain.engines.torch_.evidence import (
     block_runs,
     expert_load,
@@ -27,7 +25,7 @@ from cputrain.engines.torch_.evidence import (
 )
 from cputrain.engines.torch_.gradients import Gradients
 from cputrain.engines.torch_.passes import TorchPasses
-from cputrain.engines.torch_.schema import PrecisionCheck, TorchEvidence
+from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
@@ -57,9 +55,7 @@ class TorchEngine(Accumulating):
         self.trained = {name: self._parameters[name] for name in trained(experiment)}
         self._excused = excused(experiment, {n: weights[n] for n in self.trained})
         self._passes = TorchPasses(experiment, self._model, self.pass_clock)
-        self.optimizer = (
-            optimizers.make(experiment, self.trained.values()) if self._passes.trains else None
-        )
+        self.optimizer = self._make_optimizer() if self._passes.trains else None
         self._updates = self._passed = 0
 
     def accumulate(self, batch: Batch, share: float) -> float:
@@ -180,6 +176,9 @@ class TorchEngine(Accumulating):
             **(compilation.evidence(ops) if compilation else Compiled()),
         )
         return Looked(evidence, gradients)
+
+    def _make_optimizer(self) -> optimizers.Steps:
+        return optimizers.make(self._experiment, self.trained.values())
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         """That the precision is in force; see `in_precision.look`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.autograd.profiler import profile, record_function
 
 from cputrain.engines.torch_.schema import OptimizerKernel
 
@@ -42,10 +42,11 @@ BACKWARD = "cputrain: backward"
 
 
 def profiled() -> AbstractContextManager[profile]:
-    """Profile operators on the CPU, with the shapes of their inputs; costs some 30 ms."""
-    manager: AbstractContextManager[profile] = profile(
-        activities=[ProfilerActivity.CPU], record_shapes=True
-    )
+    """Profile operators on the CPU, with the shapes of their inputs; costs some 30 ms.
+
+    By what torch.profiler is built on, which itself imports inductor to ask for a setting of it.
+    """
+    manager: AbstractContextManager[profile] = profile(record_shapes=True)
     return manager
 
 
@@ -61,9 +62,8 @@ def _ran(step: profile) -> list[Any]:
     `step.events()` makes objects of all that is known of each and a tree of them, in Python: 0.1 s
     of the 2 s of a worker of short steps.
     """
-    recorder = step.profiler
-    assert recorder is not None and recorder.kineto_results is not None  # it has stopped
-    events: list[Any] = recorder.kineto_results.events()
+    assert step.kineto_results is not None  # it has stopped
+    events: list[Any] = step.kineto_results.events()
     return events
 
 

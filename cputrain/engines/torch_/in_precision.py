@@ -55,7 +55,10 @@ lstm's layer casts by itself, what it is given is recorded too."""
 
 
 def look(
-    model: nn.Module, experiment: Experiment, profile: torch.profiler.profile, *inputs: Tensor
+    model: nn.Module,
+    experiment: Experiment,
+    profile: torch.autograd.profiler.profile,
+    *inputs: Tensor,
 ) -> list[PrecisionCheck]:
     """All checks of a model's precision: `checks` of a profile and `forward_difference`.
 
@@ -70,7 +73,7 @@ def look(
     return [*results, check(experiment, difference)]
 
 
-def counted(model: nn.Module, profile: torch.profiler.profile) -> dict[str, int]:
+def counted(model: nn.Module, profile: torch.autograd.profiler.profile) -> dict[str, int]:
     """What `checks` needs, from a profile of one step taken with record_shapes=True.
 
     "<operator> <type>" counts each matrix product, such as "aten::mm bf16"; "aten::round" the

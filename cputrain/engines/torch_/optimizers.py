@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.optim import SGD, Adafactor, AdamW, Optimizer
+from torch.optim import Adafactor, Optimizer
 
 from cputrain.engines.rates import rate_at
+from cputrain.engines.torch_.updates import SGD, AdamW, Lion, Updates
 from cputrain.experiment import Experiment
 from cputrain.experiment.parts import Training
 
@@ -21,92 +22,57 @@ KERNELS: dict[str | None, dict[str, bool]] = {
 """torch's arguments by runtime.optimizer_kernel."""
 
 
-class Lion(Optimizer):  # type: ignore[misc]
-    """Evolved sign momentum (Chen et al. 2023, alg. 2): one moment, updates of one size.
-
-    Args:
-        params: parameters or groups of them.
-        lr: step size.
-        betas: interpolation of the update, decay of the moment.
-        weight_decay: decoupled, times lr.
-    """
-
-    def __init__(
-        self, params: Any, lr: float, betas: tuple[float, float], weight_decay: float
-    ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
-
-    @torch.no_grad()  # type: ignore[untyped-decorator,unused-ignore]
-    def step(self, closure: Callable[[], Any] | None = None) -> None:
-        """One update of every parameter that has a gradient.
-
-        Raises:
-            ValueError: a closure is given; there is no use for one here.
-        """
-        if closure is not None:
-            raise ValueError("Lion takes no closure")
-        for group in self.param_groups:
-            rate, (beta1, beta2) = group["lr"], group["betas"]
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                state = self.state[parameter]
-                if not state:
-                    state["step"] = 0
-                    state["exp_avg"] = torch.zeros_like(parameter)
-                state["step"] += 1
-                moment, gradient = state["exp_avg"], parameter.grad
-                parameter.mul_(1 - rate * group["weight_decay"])
-                parameter.add_(moment.lerp(gradient, 1 - beta1).sign_(), alpha=-rate)
-                moment.lerp_(gradient, 1 - beta2)
+Steps: TypeAlias = Updates | Optimizer
+"""What takes the steps: an optimizer of ours, or one of torch's classes."""
 
 
-def make(experiment: Experiment, parameters: Iterable[Tensor]) -> Optimizer:
+def make(experiment: Experiment, parameters: Iterable[Tensor]) -> Steps:
     """The experiment's optimizer over `parameters`; decay acts on all of them alike.
 
     SGD is plain: no momentum, and decay is added to the gradient (the same as decoupled decay
     then). Adafactor is torch's (Shazeer & Stern 2018), with its own epsilons and growing decay
     of the second moment, weight_decay decoupled, and learning_rate in place of the paper's
-    greatest relative step.
+    greatest relative step. It is the only one of torch's classes, as it has no public function.
     """
     training, kernel = experiment.training, KERNELS[experiment.runtime.optimizer_kernel]
     rate, decay = training.learning_rate, training.weight_decay
-    betas = (training.beta1, training.beta2)
     match training.optimizer:
         case "adamw":
-            return AdamW(
-                parameters, lr=rate, betas=betas, eps=training.eps, weight_decay=decay, **kernel
-            )
+            return AdamW(parameters, **adamw_arguments(experiment))
         case "sgd":
-            plain = SGD(parameters, lr=rate, weight_decay=decay, **kernel)
-            plain.register_step_post_hook(_count)
-            return plain
+            return SGD(parameters, lr=rate, weight_decay=decay, **kernel)
         case "lion":
-            return Lion(parameters, lr=rate, betas=betas, weight_decay=decay, **kernel)
+            return Lion(
+                parameters, lr=rate, betas=(training.beta1, training.beta2), weight_decay=decay
+            )
         case _:
             return Adafactor(parameters, lr=rate, weight_decay=decay, **kernel)
 
 
-def _count(optimizer: Optimizer, *_: object) -> None:
-    """Count a step for every tensor with a gradient: plain SGD keeps no counter of its own."""
-    for parameter in _parameters(optimizer):
-        if parameter.grad is not None:
-            state = optimizer.state[parameter]
-            state["step"] = state.get("step", 0) + 1
+def adamw_arguments(experiment: Experiment) -> dict[str, Any]:
+    """AdamW's arguments after the parameters, by torch's names."""
+    training = experiment.training
+    return {
+        "lr": training.learning_rate,
+        "betas": (training.beta1, training.beta2),
+        "eps": training.eps,
+        "weight_decay": training.weight_decay,
+        **KERNELS[experiment.runtime.optimizer_kernel],
+    }
 
 
-def _parameters(optimizer: Optimizer) -> list[Tensor]:
+def _parameters(optimizer: Steps) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def set_rate(optimizer: Optimizer, training: Training, step: int) -> None:
+def set_rate(optimizer: Steps, training: Training, step: int) -> None:
     """Give the optimizer the learning rate of its next update, which is number `step`."""
     if step <= training.lr_warmup_steps:
         for group in optimizer.param_groups:
             group["lr"] = rate_at(training, step)
 
 
-def steps_done(optimizer: Optimizer) -> int:
+def steps_done(optimizer: Steps) -> int:
     """The least of the counters that are kept for each tensor; 0 before the first step."""
     return min(
         int(optimizer.state[parameter]["step"]) if parameter in optimizer.state else 0
@@ -114,7 +80,7 @@ def steps_done(optimizer: Optimizer) -> int:
     )
 
 
-def state_bytes(optimizer: Optimizer) -> int:
+def state_bytes(optimizer: Steps) -> int:
     """Bytes of the tensors that the optimizer keeps; 0 before the first step.
 
     Without the counters, of which there is one for each tensor.
@@ -127,7 +93,7 @@ def state_bytes(optimizer: Optimizer) -> int:
     )
 
 
-def step_single_tensor(optimizer: Optimizer) -> None:
+def step_single_tensor(optimizer: Steps) -> None:
     """Let the optimizer update its smallest tensor by a zero gradient, then put everything back.
 
     Parameters without a gradient are left alone, so this shows which kernel `step` takes

@@ -12,13 +12,13 @@ from torch import Tensor
 from cputrain.engines.batch import check_shape
 from cputrain.engines.pass_clock import BACKWARD, FORWARD, PassClock
 from cputrain.engines.torch_ import hits, precision
-from cputrain.engines.torch_.compile import Compilation, failure
 from cputrain.engines.torch_.evidence import in_backward, keep_random
 from cputrain.experiment import Experiment
 
 if TYPE_CHECKING:
     from cputrain.data.batches import Batch
     from cputrain.engines.accuracy import Hits
+    from cputrain.engines.torch_.compile import Compilation
 
 
 class TorchPasses:
@@ -44,6 +44,8 @@ class TorchPasses:
         module.train(self.trains)
         self.compilation: Compilation | None = None
         if experiment.runtime.compile != "eager":
+            from cputrain.engines.torch_.compile import Compilation  # imports inductor
+
             self.compilation = Compilation(module, experiment.runtime, self.trains)
 
     def forward(
@@ -70,7 +72,7 @@ class TorchPasses:
             try:
                 loss = self.compilation.function(*tensors)
             except Exception as error:
-                raise failure(self._experiment.runtime.compile, error) from error
+                raise self.compilation.failure(error) from error
             return loss
 
     def backward(self, loss: Tensor, share: float = 1.0) -> float:
@@ -81,7 +83,7 @@ class TorchPasses:
             except Exception as error:
                 if not self.compilation:
                     raise
-                raise failure(self._experiment.runtime.compile, error) from error
+                raise self.compilation.failure(error) from error
         return float(loss.item())
 
     def step(self, batch: Batch, share: float = 1.0) -> float:

@@ -5,7 +5,7 @@ It is made in `TorchEngine.evidence`.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -43,6 +43,20 @@ class CacheUse(Part, frozen=True, kw_only=True):
     autograd_hits: Count
     autograd_misses: Count
     autograd_bypasses: Count
+
+
+class Compiled(TypedDict, total=False):
+    """What a compiler did, by the attributes of `TorchEvidence`; some are inductor's alone."""
+
+    graphs: int
+    graph_breaks: int
+    recompiles: int
+    backend_called: bool
+    inductor_kernels: int
+    inductor_loops: int
+    fused: bool | None
+    cache_hits: int
+    cache: CacheUse
 
 
 class TorchEvidence(Evidence, frozen=True, kw_only=True):

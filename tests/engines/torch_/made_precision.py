@@ -3,9 +3,8 @@
 import pytest
 from made_model import make
 from settled import SMALL
-from torch.profiler import ProfilerActivity, profile
 
-from cputrain.engines.torch_ import precision
+from cputrain.engines.torch_ import evidence, precision
 
 TORCHAO = ("q8_torchao", "bitnet_torchao")
 ROUNDED = ("q8", "q4", "bitnet", *TORCHAO)
@@ -33,7 +32,7 @@ def step(made, experiment, parts):
 
 def profiled(made, experiment, parts):
     """A profile of one step; no gradients stay."""
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profile_of_step:
+    with evidence.profiled() as profile_of_step:
         step(made, experiment, parts)
     made.zero_grad()
     return profile_of_step

@@ -1,12 +1,17 @@
 """The optimizers against their published formulas, and the kernels that they run on."""
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from made_engine import SLOW_KERNEL, build, make_batch
 from settled import SMALL, settled
 
+from cputrain import paths
 from cputrain.engines import EngineError
 
 torch = pytest.importorskip("torch")
@@ -94,6 +99,66 @@ def test_five_steps_follow_the_formula(name, kernel, warm_up):
         assert optimizers.steps_done(optimizer) == n
     for right, parameter in zip(expected, mine, strict=True):
         assert np.abs(parameter.detach().numpy() - right).max() < 1e-5
+
+
+@pytest.mark.parametrize("kernel", ["default", "foreach", "fused"])
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
+def test_updates_are_those_of_the_class_of_torch_to_the_bit(name, kernel):
+    """And so is what it keeps, where the class keeps anything."""
+    experiment = BASE.but(optimizer=name, optimizer_kernel=kernel)
+    (_, mine), (_, theirs) = parameters(), parameters()
+    own = optimizers.make(experiment, mine)
+    arguments = optimizers.adamw_arguments(experiment)
+    if name == "adamw":
+        other = torch.optim.AdamW(theirs, **arguments)
+    else:
+        chosen = {k: v for k, v in arguments.items() if k not in ("betas", "eps")}
+        other = torch.optim.SGD(theirs, **chosen)
+    for n in range(1, 8):
+        for optimizer, tensors in ((own, mine), (other, theirs)):
+            optimizers.set_rate(optimizer, experiment.training, n)
+            for tensor in tensors:
+                tensor.grad = torch.sin(tensor.detach() * n)
+            optimizer.step()
+            optimizer.zero_grad()
+            assert all(tensor.grad is None for tensor in tensors)
+    for ours, of_class in zip(mine, theirs, strict=True):
+        assert torch.equal(ours, of_class)
+        for key, value in other.state.get(of_class, {}).items():
+            assert torch.equal(own.state[ours][key], value), key
+
+
+EAGERLY = """
+import sys
+from made_engine import build, make_batch
+from settled import SMALL
+experiment = SMALL.but(**{changes})
+engine, batch = build(experiment), make_batch(experiment)
+engine.loss(batch)
+for _ in range(2):
+    engine.train_step(batch)
+engine.looked(batch)
+print(*(name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"precision": "bf16"},
+        {"optimizer": "sgd", "grad_accum": 2},
+        {"optimizer": "lion", "optimizer_kernel": "default", "n_kv_head": 1},
+    ],
+    ids=["adamw", "bf16", "sgd", "lion"],
+)
+def test_an_eager_step_does_without_the_compiler(changes):
+    """To import it takes a worker as long again as torch does."""
+    folders = [str(Path(__file__).parents[2]), str(Path(__file__).parent), str(paths.PROJECT)]
+    command = [sys.executable, "-c", EAGERLY.replace("{changes}", repr(changes))]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, ""), run.stderr[-2000:]
 
 
 @pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
