@@ -8,6 +8,7 @@ cputrain.commands.cli there. Needs Python 3.11 or newer, git, and pip's index on
 import fcntl
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,11 +124,16 @@ def set_up(lock):
             )
         stop("cannot make venv/: " + said.strip().split("\n")[-1])
     pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip.append("--no-compile")  # it would on one CPU, and tests that nobody imports too
     status, said = Command.run([*pip, "--editable", ROOT + "[tools]"], lock)
     if status:
         lines = [line for line in said.split("\n") if "ERROR" in line]
         why = lines[-1] if lines else "pip failed"
         stop("cannot install the tools; is the network there? pip said: " + why)
+    tests = re.escape(VENV) + "/.*/(tests?|testing)/"
+    compile_all = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", tests]
+    # Its status is of no use: a package's file may be for another Python.
+    Command.run([*compile_all, os.path.join(VENV, "lib")], lock)
     with open(STAMP, "w") as file:
         file.write(wanted())
 
