@@ -1,4 +1,4 @@
-"""What the races of a tuning say to one that follows it with the same model."""
+"""What the races of a tuning say to those that follow, and to a tuning of the same model."""
 
 from __future__ import annotations
 
@@ -24,20 +24,26 @@ def told(races: Sequence[Race], default: Experiment) -> list[Known]:
     Returns:
         Each with the 90 % interval of its race.
     """
-    effects = []
+    effects: list[Known] = []
     for race in races:
-        noise = halving.noise([raced.log_ratios for raced in race.candidates])
-        for raced in race.candidates:
-            if raced.outcome == "failed" or not raced.log_ratios:
-                continue
-            changes = known.changes(specs.settle(default.but(**raced.changes)), default)
-            if "engine" in changes:
-                continue
-            of = halving.standing(raced.log_ratios, noise)
-            value, low, high = (math.exp(log) for log in (of.value, of.low, of.high))
-            is_told = len(raced.log_ratios) > 1
-            engine = default.runtime.engine
-            effects.append(Known(engine, changes, value, low, high, is_told))
+        effects += of_race(race, default)
         if race.adopted is not None:
             break
+    return effects
+
+
+def of_race(race: Race, best: Experiment) -> list[Known]:
+    """The effects of a race's changes that kept the engine of the best settings so far, `best`."""
+    effects = []
+    noise = halving.noise([raced.log_ratios for raced in race.candidates])
+    for raced in race.candidates:
+        if raced.outcome == "failed" or not raced.log_ratios:
+            continue
+        changes = known.changes(specs.settle(best.but(**raced.changes)), best)
+        if "engine" in changes:
+            continue
+        of = halving.standing(raced.log_ratios, noise)
+        value, low, high = (math.exp(log) for log in (of.value, of.low, of.high))
+        is_told = len(raced.log_ratios) > 1
+        effects.append(Known(best.runtime.engine, changes, value, low, high, is_told))
     return effects

@@ -36,12 +36,14 @@ class TuningKnob:
             where the machine's records say nothing.
         values: the changes to try, by what they are called, of the best settings so far.
         is_whole: its effect is that of the micro-batch's size: it is raced with whole ones.
+        is_engine: its values are engines; variants of one engine are other knobs' values too.
     """
 
     name: str
     expected: float
     values: Callable[[Experiment], Mapping[str, Changes]]
     is_whole: bool = False
+    is_engine: bool = False
 
 
 def table(allowed: tuple[str, ...] = ()) -> list[TuningKnob]:
@@ -51,7 +53,7 @@ def table(allowed: tuple[str, ...] = ()) -> list[TuningKnob]:
         allowed: values of a precision that may be tried.
     """
     knobs = [
-        TuningKnob("engine", 0.86, _engines),
+        TuningKnob("engine", 0.86, _engines, is_engine=True),
         TuningKnob("checkpointing", 0.87, _one_of("activation_checkpointing", (False,))),
         TuningKnob("compile", 0.88, _one_of("compile", ("eager", "inductor"))),
         TuningKnob("matmul library", 0.94, _one_of("matmul_backend", MATMULS)),

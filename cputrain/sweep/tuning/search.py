@@ -10,7 +10,7 @@ from cputrain.analysis.tuning.known import Known
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.record.tuning import Race, Raced
-from cputrain.sweep.tuning import candidates, near, reduced
+from cputrain.sweep.tuning import candidates, earlier, near, reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import TuningKnob
@@ -53,7 +53,7 @@ class Search:
         raced: Callable[[Race], None],
     ) -> None:
         self._racing, self._workers, self._now, self._raced = racing, workers, now, raced
-        self._kept, self._known = kept, known
+        self._kept, self._known = kept, list(known)
         self._reference: Running | None = None
         self.incumbent = Incumbent.nothing(default)
         self.races: list[Race] = []
@@ -68,16 +68,19 @@ class Search:
             RunError: the default settings gave no number.
         """
         self.versions = self._refer(reduced.reduced, until).versions
-        ordered = self._in_order(knobs)
-        for number, knob in enumerate(ordered):
-            left_s = until - self._now()
-            share = max(SHARE, 1 / (len(ordered) - number))
-            self._knob(knob, self._now() + share * left_s, until)
+        waiting = list(knobs)
+        while waiting:
+            share = max(SHARE, 1 / len(waiting))
+            waiting.remove(knob := self._next(waiting))
+            self._knob(knob, self._now() + share * (until - self._now()), until)
         self._together(until)
         self._close()
 
-    def _in_order(self, knobs: Sequence[TuningKnob]) -> list[TuningKnob]:
-        """By what the records say of the best value of each, else by what is usual."""
+    def _next(self, knobs: Sequence[TuningKnob]) -> TuningKnob:
+        """The one likely to give most: by what races and records say of it, else by what is usual.
+
+        A race before may have tried the same beside other settings: compilation, as an engine.
+        """
 
         def expected(knob: TuningKnob) -> float:
             can, _ = candidates.of(knob, self.incumbent.best, self._kept, self._known)
@@ -87,11 +90,15 @@ class Search:
         # What races with whole micro-batches takes the time of many others where they are long.
         best = self.incumbent.best
         is_long = not reduced.same(reduced.reduced(best), reduced.composed(best))
-        return sorted(knobs, key=lambda knob: (is_long and knob.is_whole, expected(knob)))
+        return min(knobs, key=lambda knob: (is_long and knob.is_whole, expected(knob)))
 
     def _knob(self, knob: TuningKnob, ends: float, until: float) -> None:
-        can, cannot = candidates.of(knob, self.incumbent.best, self._kept, self._known)
+        best = self.incumbent.best
+        can, cannot = candidates.of(knob, best, self._kept, self._known)
         can = [c for c in can if c.experiment.identity not in self._tried]
+        engines = {c.experiment.runtime.engine for c in can}
+        if knob.is_engine and engines <= {best.runtime.engine}:  # nothing to race: see `is_engine`
+            can = []
         as_run = reduced.composed if knob.is_whole else reduced.reduced
         soonest = self._now() + self._soonest_s(can, as_run)
         if can and soonest > until:
@@ -100,7 +107,7 @@ class Search:
             # A share that is too short for one start would go by with nothing tried.
             self._race(knob.name, can, ends if soonest <= ends else until, as_run, cannot)
         elif cannot:
-            run = reduced.reduced(self.incumbent.best).to_json()
+            run = reduced.reduced(best).to_json()
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
 
     def _soonest_s(self, can: Sequence[TuningCandidate], as_run: AsRun) -> float:
@@ -156,6 +163,7 @@ class Search:
                 for candidate, raced in zip(waiting, ran.race.candidates, strict=False)
                 if raced.outcome != "not tried" and not near.is_beside_winner(raced, ran.race)
             }
+            self._known = [*earlier.of_race(ran.race, self.incumbent.best), *self._known]
             if ran.winner is not None:
                 self.incumbent = self.incumbent.plus(name, ran.winner)
             waiting = ran.waiting

@@ -6,18 +6,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from simulated_workers import Simulated
+from simulated_workers import faster
 
-from cputrain.analysis.tuning import known
-from cputrain.analysis.tuning.known import Known
-from cputrain.engines import specs
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.record import files, tuning
 from cputrain.record.tuning import TuningRecord
 from cputrain.run.session import Session
-from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.account import shown
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
@@ -25,44 +21,11 @@ from cputrain.sweep.tuning.verb import Tune
 pytestmark = pytest.mark.tools
 
 
-@pytest.fixture
-def tune(own_root):
-    """Tune an experiment on a simulated machine; the tuning and its workers."""
-
-    def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
-        usual = specs.settle(experiment)
-        usual_s = reduced.micro_s(usual) * usual.training.grad_accum
-
-        def step_s(e):
-            tokens = e.training.tokens_per_step / usual.training.tokens_per_step
-            return usual_s * tokens * slower(e)
-
-        workers = Simulated(step_s, seed, **machine)
-        planned = PlannedTuning(experiment, 60 * minutes, (), kept, seed, "")
-        tuning_ = Tune(planned, workers.now)
-        tuning_.choose()
-        tuning_.begin(Session.from_env())
-        tuning_.tune(workers)
-        assert not workers.alive
-        return tuning_, workers
-
-    return tune
-
-
 def changes(tuning_):
     """What was put to the test."""
     record = tuning_.tracks[0].account.record
     adopted = [race.adopted.label for race in record.races if race.adopted is not None]
     return [label for label in adopted if label not in record.left_out]
-
-
-def faster(e):
-    """glibc's thresholds and foreach help; other engines are slower, and nothing else matters."""
-    return (
-        (0.8 if e.system.allocator == "glibc_thresholds" else 1.0)
-        * (0.85 if e.runtime.optimizer_kernel == "foreach" else 1.0)
-        * (1.3 if e.runtime.engine != "torch" else 1.0)
-    )
 
 
 @pytest.mark.parametrize(
@@ -152,45 +115,6 @@ def test_small_effects_that_no_race_tells_are_found_together(tune):
         gained = [track.gain for track in tuning_.tracks if track.recommended is not None]
         best += [gain.effect.value for gain in gained]
     assert len(best) == 3 and max(best) < 0.98
-
-
-def test_what_the_first_tuning_told_of_torch_is_tried_first_in_the_second(tune, monkeypatch):
-    """Records of another model say that inductor gives nothing, so it would come last."""
-    nothing = Known("torch", {"compile": "inductor"}, 1.0, 0.95, 1.05, True)
-    monkeypatch.setattr(known, "known", lambda analysis: [nothing])
-
-    def native(e):
-        if e.runtime.engine == "native":
-            return 0.4
-        return 0.6 if e.runtime.compile == "inductor" else faster(e)
-
-    tuning_, _ = tune(Experiment(), native)
-    first, second = (track.account.record for track in tuning_.tracks)
-    assert first.races[0].knob == "engine" and "native" in first.races[0].adopted.label
-    assert "inductor" in second.races[0].adopted.label
-
-
-def test_a_noisy_record_has_no_knob_raced_before_those_that_usually_give_more(tune, monkeypatch):
-    noisy = Known("torch", {"huge_pages": "madvise"}, 0.81, 0.59, 1.10, False)
-    monkeypatch.setattr(known, "known", lambda analysis: [noisy])
-    tuning_, _ = tune(Experiment(), faster)
-    order = [race.knob for race in tuning_.tracks[0].account.record.races]
-    assert order.index("huge pages") > order.index("engine")
-
-
-def test_what_the_first_race_had_beside_its_winner_races_again_where_a_knob_has_both(tune):
-    def native(e):
-        return 0.6 if e.runtime.engine == "native" else 1.0
-
-    for seed in range(3):
-        tuning_, _ = tune(Experiment(), native, seed=seed)
-        races = tuning_.tracks[0].account.record.races
-        engines = next(race for race in races if race.knob == "engine")
-        others = {"engine=native": "openblas", "engine=native openblas": "default"}
-        wanted = f"matmul_backend={others[engines.adopted.label]}"
-        (libraries,) = (race for race in races if race.knob == "matmul library")
-        (again,) = (raced for raced in libraries.candidates if raced.label == wanted)
-        assert again.log_ratios
 
 
 def test_without_time_for_that_it_says_what_to_run(tune, capsys):
@@ -287,7 +211,8 @@ def test_what_is_far_faster_goes_to_the_test_however_blunt_the_last_race_is(tune
         return 1.0 if e.training.activation_checkpointing else 0.7
 
     for seed in range(2):
-        tuning_, _ = tune(PRESETS["mlm-80m-short"].experiment, faster, noise=0.15, seed=seed)
+        preset = PRESETS["mlm-80m-short"].experiment
+        tuning_, _ = tune(preset, faster, kept=("allocator",), noise=0.15, seed=seed)
         record = tuning_.tracks[0].account.record
         assert "activation_checkpointing=off" not in record.left_out
         assert record.passes

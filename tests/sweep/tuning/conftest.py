@@ -1,0 +1,34 @@
+"""Whole tunings by the production code, on simulated step times."""
+
+import pytest
+from simulated_workers import Simulated
+
+from cputrain.engines import specs
+from cputrain.run.session import Session
+from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.planned import PlannedTuning
+from cputrain.sweep.tuning.verb import Tune
+
+
+@pytest.fixture
+def tune(own_root):
+    """Tune an experiment on a simulated machine; the tuning and its workers."""
+
+    def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
+        usual = specs.settle(experiment)
+        usual_s = reduced.micro_s(usual) * usual.training.grad_accum
+
+        def step_s(e):
+            tokens = e.training.tokens_per_step / usual.training.tokens_per_step
+            return usual_s * tokens * slower(e)
+
+        workers = Simulated(step_s, seed, **machine)
+        planned = PlannedTuning(experiment, 60 * minutes, (), kept, seed, "")
+        tuning_ = Tune(planned, workers.now)
+        tuning_.choose()
+        tuning_.begin(Session.from_env())
+        tuning_.tune(workers)
+        assert not workers.alive
+        return tuning_, workers
+
+    return tune
