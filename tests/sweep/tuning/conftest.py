@@ -1,18 +1,19 @@
 """Whole tunings by the production code, on simulated step times."""
 
 import pytest
-from simulated_workers import Simulated
-
-from cputrain.engines import specs
-from cputrain.run.session import Session
-from cputrain.sweep.tuning import reduced
-from cputrain.sweep.tuning.planned import PlannedTuning
-from cputrain.sweep.tuning.verb import Tune
 
 
 @pytest.fixture
 def tune(own_root):
     """Tune an experiment on a simulated machine; the tuning and its workers."""
+    # Here, as this file is read in environments that lack what these import.
+    from simulated_workers import Simulated
+
+    from cputrain.engines import specs
+    from cputrain.run.session import Session
+    from cputrain.sweep.tuning import reduced
+    from cputrain.sweep.tuning.planned import PlannedTuning
+    from cputrain.sweep.tuning.verb import Tune
 
     def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
         usual = specs.settle(experiment)
