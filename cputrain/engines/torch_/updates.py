@@ -50,9 +50,7 @@ class Updates(ABC):
                 if parameter not in self.state:
                     self.state[parameter] = self._first_state(parameter)
             with torch.no_grad():
-                gradients = [p.grad for p in parameters]
-                states = [self.state[p] for p in parameters]
-                self._update(parameters, gradients, states, group["lr"])
+                self._update(parameters, group["lr"])
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -64,13 +62,10 @@ class Updates(ABC):
     def _first_state(self, parameter: Tensor) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _update(
-        self,
-        parameters: list[Tensor],
-        gradients: list[Tensor],
-        states: list[dict[str, Any]],
-        lr: float,
-    ) -> None: ...
+    def _update(self, parameters: list[Tensor], lr: float) -> None: ...
+
+    def _states(self, parameters: list[Tensor]) -> list[dict[str, Any]]:
+        return [self.state[parameter] for parameter in parameters]
 
 
 class AdamW(Updates):
@@ -104,17 +99,12 @@ class AdamW(Updates):
             "exp_avg_sq": torch.zeros_like(parameter),
         }
 
-    def _update(
-        self,
-        parameters: list[Tensor],
-        gradients: list[Tensor],
-        states: list[dict[str, Any]],
-        lr: float,
-    ) -> None:
+    def _update(self, parameters: list[Tensor], lr: float) -> None:
         beta1, beta2 = self._betas
+        states = self._states(parameters)
         adamw(
             parameters,
-            gradients,
+            _gradients(parameters),
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [],
@@ -148,16 +138,10 @@ class SGD(Updates):
     def _first_state(self, parameter: Tensor) -> dict[str, Any]:
         return {"step": 0}
 
-    def _update(
-        self,
-        parameters: list[Tensor],
-        gradients: list[Tensor],
-        states: list[dict[str, Any]],
-        lr: float,
-    ) -> None:
+    def _update(self, parameters: list[Tensor], lr: float) -> None:
         sgd(
             parameters,
-            gradients,
+            _gradients(parameters),
             [],
             weight_decay=self._weight_decay,
             momentum=0.0,
@@ -167,7 +151,7 @@ class SGD(Updates):
             maximize=False,
             **self._kernel,
         )
-        for state in states:
+        for state in self._states(parameters):
             state["step"] += 1
 
 
@@ -193,17 +177,16 @@ class Lion(Updates):
     def _first_state(self, parameter: Tensor) -> dict[str, Any]:
         return {"step": 0, "exp_avg": torch.zeros_like(parameter)}
 
-    def _update(
-        self,
-        parameters: list[Tensor],
-        gradients: list[Tensor],
-        states: list[dict[str, Any]],
-        lr: float,
-    ) -> None:
+    def _update(self, parameters: list[Tensor], lr: float) -> None:
         beta1, beta2 = self._betas
-        for parameter, gradient, state in zip(parameters, gradients, states, strict=True):
+        for parameter, gradient in zip(parameters, _gradients(parameters), strict=True):
+            state = self.state[parameter]
             moment = state["exp_avg"]
             state["step"] += 1
             parameter.mul_(1 - lr * self._weight_decay)
             parameter.add_(moment.lerp(gradient, 1 - beta1).sign_(), alpha=-lr)
             moment.lerp_(gradient, 1 - beta2)
+
+
+def _gradients(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
