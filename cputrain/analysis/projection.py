@@ -15,8 +15,8 @@ LEVEL = 0.9
 """Of the interval: as wide as people plan with."""
 MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of the steps that are left."""
-STEPS_OF_A_MOMENT = 9
-"""A moment of the records is of three pairs of blocks, of three steps each."""
+STEPS_OF_A_MOMENT = 5
+"""A moment of the records is of five pairs of blocks, of one step each."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ class Budget:
     """How much is measured, and when to give up.
 
     Attributes:
-        steps: timed optimizer steps in one sample; None is as many as take a tenth of a second,
-            or three.
+        steps: timed optimizer steps in one sample; None is as many as take a twentieth of a
+            second, or one.
         samples: samples that one worker takes; beside a reference, pairs of blocks.
         tries: of a sample that others disturb, with a pause before each; beside a reference one.
         micro_batches: of the grad_accum ones that are run in a step; the others are reckoned to
@@ -23,7 +23,7 @@ class Budget:
     """
 
     steps: int | None = None
-    samples: int = 3
+    samples: int = 5
     tries: int = 3
     micro_batches: int | None = None
     warm_up_steps: int = 30

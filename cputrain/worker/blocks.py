@@ -10,17 +10,13 @@ from cputrain.experiment import Experiment
 
 Side = Literal["cell", "reference"]
 
-BLOCK_S = 0.1
+BLOCK_S = 0.05
 """Seconds of a block, about. On a shared host step times change by 10 % within half a second: many
 short blocks tell more than few long ones in the same time (docs/paired.md)."""
-FEWEST = 3
-"""Steps of a block at least, where they are short: their median leaves out one that was hit."""
-LONG_S = 0.1
-"""Step time from which a block has as many steps as fit into a little more than `BLOCK_S`."""
 HEAVY_S = 0.3
 """Step time from which no step is discarded: what the first one after a stop loses, one to four
 milliseconds, is about a percent of it, and both sides of a pair lose it."""
-PAIRS_S = 2.0
+PAIRS_S = 1.5
 """Seconds for the pairs of a cell in the first pass, about: long blocks are fewer."""
 FEWEST_PAIRS = 2
 AGAIN_S = 1.0
@@ -31,18 +27,14 @@ FAR = 3.0
 
 
 def steps(experiment: Experiment, step_s: float | None) -> int:
-    """Timed steps of a block: as the experiment says, or by the time of a warm step.
+    """Timed steps of a block: as the experiment says, or one for each `BLOCK_S`, one at least.
 
     Args:
         step_s: seconds of a step once warm; None where a first step is timed, which is one.
     """
     if experiment.budget.steps is not None:
         return experiment.budget.steps
-    if step_s is None:
-        return 1
-    if step_s < LONG_S:
-        return max(FEWEST, round(BLOCK_S / step_s))
-    return max(1, round(1.25 * BLOCK_S / step_s))
+    return 1 if step_s is None else max(1, round(BLOCK_S / step_s))
 
 
 def discarded(step_s: float | None) -> int:
@@ -69,21 +61,22 @@ def side(experiment: Experiment, step_s: float | None) -> SideSeconds:
     return SideSeconds(step_s, in_block * (step_s or 0.0))
 
 
-def pairs(most: int, cell: SideSeconds, reference: SideSeconds) -> int:
-    """How many pairs a first pass takes, by how long steps are once warm.
+def pairs(most: int, cell: SideSeconds, reference: SideSeconds, within_s: float = PAIRS_S) -> int:
+    """How many pairs a pass takes, by how long steps are once warm.
 
     It is decided before the first block, so what blocks say has no part in it.
 
     Args:
         most: as many as a cell of short steps has.
         cell, reference: the two sides.
+        within_s: seconds for them, about.
     """
     fewest = min(FEWEST_PAIRS, most)
     if cell.step_s and reference.step_s:
         ratio = cell.step_s / reference.step_s
         if max(ratio, 1 / ratio) >= FAR:
             return fewest
-    return max(fewest, min(most, round(PAIRS_S / (cell.block_s + reference.block_s))))
+    return max(fewest, min(most, round(within_s / (cell.block_s + reference.block_s))))
 
 
 def may_be_again(spoilt: int, wanted: int, pair_s: float, lacks: bool) -> bool:

@@ -16,7 +16,7 @@ FEWEST = 2
 """Steps of a warm-up at least, however long they take."""
 LONG_S = 0.1
 """Step time from which two steps will do, the second hardly faster: neighbours come and go within
-one, and a block has one step (`blocks.LONG_S`)."""
+one."""
 HEAVY_S = 1.0
 """Step time from which the first step of a worker counts as the first of the two."""
 

@@ -10,7 +10,7 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.presets import HEAVY, PRESETS
 from cputrain.run.names import AGAIN_BESIDE
 
-LIGHT, LONG, FEW = 12, 8, 4
+LIGHT, LONG, FEW = 16, 8, 4
 """Blocks of each side in a pass: of steps below 0.2 s, below 1 s, and of longer ones."""
 SAME = 1.03
 """Times within this factor are the same, as in the verdicts of suites."""

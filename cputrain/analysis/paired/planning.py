@@ -17,7 +17,7 @@ PRECISION = 0.02
 PROPORTION = 0.1
 """Half width over |log effect| that a large effect is asked to have."""
 
-FEWEST_PAIRS, MOST_PAIRS = 8, 24
+FEWEST_PAIRS, MOST_PAIRS = 8, 40
 """Of a pass: fewer leave the noise of blocks to guesses, more do not make up for a new worker."""
 
 Key = TypeVar("Key", bound=Hashable)

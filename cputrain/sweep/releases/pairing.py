@@ -23,8 +23,9 @@ from cputrain.sweep.releases.chosen import ChosenCell
 from cputrain.sweep.releases.sides import Conducted
 from cputrain.worker import blocks
 
-PAIRS = 8
-"""Pairs of blocks of two workers, of short steps."""
+PAIRS, PAIRS_S = 16, 3.0
+"""Pairs of blocks of two workers, of short steps; seconds for them, about, where steps are longer:
+half of what it takes to start both."""
 
 AGAIN = 2
 """Times as many are taken at most, where others have the CPUs during some: those do not count, and
@@ -161,7 +162,7 @@ def _pairs(reference: WorkerRecord, worker: WorkerRecord) -> int:
         blocks.side(Experiment.from_json(each.experiment), each.warm_step_s)
         for each in (worker, reference)
     ]
-    return max(blocks.pairs(PAIRS, sides[0], sides[1]), 3)
+    return max(blocks.pairs(PAIRS, sides[0], sides[1], PAIRS_S), 3)
 
 
 def _require_memory(*experiments: Experiment) -> None:

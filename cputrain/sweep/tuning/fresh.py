@@ -16,7 +16,9 @@ from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.workers import Running, Workers
 from cputrain.worker import blocks
 
-PAIRS, FEWEST_PAIRS = 8, 3
+PAIRS, MOST_PAIRS, FEWEST_PAIRS = 8, 16, 3
+PAIRS_S = 3.0
+"""Seconds of pairs until which a pass takes more than `PAIRS`: starting workers takes longer."""
 MOST_PASSES = 12
 TO_SPARE = 1.2
 """Seconds of a later pass, at most, over those that the passes before tell."""
@@ -164,11 +166,12 @@ class Test:
             until: by the clock.
         """
         tuned, default = running[:2]
+        began = self._now()
         original = tuned if self._tested.twin == self._tested.tuned else default
         pairs: list[Blocks] = []
         twins: list[Blocks] = []
-        for number in range(PAIRS):
-            at = self._now()
+        while len(pairs) < MOST_PAIRS:
+            number, at = len(pairs), self._now()
             pairs.append(self._pair(tuned, default, number))
             pair_s = self._now() - at
             # A proof takes about a step of each.
@@ -178,6 +181,8 @@ class Test:
             with_next = 2 * self._now() - at  # if the next pair takes as long
             another_s = self._shortest_s if len(running) > 2 else 0.0
             if len(pairs) >= FEWEST_PAIRS and with_next + another_s > until:
+                break
+            if len(pairs) >= PAIRS and self._now() - began >= PAIRS_S:
                 break
         return pairs, twins
 

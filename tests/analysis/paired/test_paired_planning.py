@@ -114,7 +114,7 @@ def test_a_suite_s_own_seconds_are_of_the_budget_and_paid_once():
 
 @pytest.mark.parametrize(
     ("block", "worker", "start_s", "pairs"),
-    [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 8), (0.05, 0.01, 3.0, 15), (0.01, 0.0005, 1.0, 24)],
+    [(0.02, 0.008, 3.0, 8), (0.02, 0.008, 1.0, 8), (0.05, 0.01, 3.0, 15), (0.01, 0.0002, 1.0, 40)],
 )
 def test_pairs_of_a_pass_are_more_where_blocks_are_the_noise(block, worker, start_s, pairs):
     noise = dataclasses.replace(NOISE, block=block, worker=worker)
