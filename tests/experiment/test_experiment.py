@@ -86,7 +86,7 @@ BASELINE = {
     },
     "budget": {
         "steps": None,
-        "samples": 3,
+        "samples": 5,
         "tries": 3,
         "micro_batches": None,
         "warm_up_steps": 30,
