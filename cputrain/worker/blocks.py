@@ -18,6 +18,8 @@ HEAVY_S = 0.3
 milliseconds, is about a percent of it, and both sides of a pair lose it."""
 PAIRS_S = 1.5
 """Seconds for the pairs of a cell in the first pass, about: long blocks are fewer."""
+ALONE_S = 2.0
+"""The same for the blocks of a cell that is measured beside nothing."""
 FEWEST_PAIRS = 2
 AGAIN_S = 1.0
 """Seconds of the steps of a pair up to which it may be taken again: on a shared host a long one is
@@ -98,7 +100,7 @@ def may_be_again(spoilt: int, wanted: int, pair_s: float, lacks: bool) -> bool:
 
 def alone(most: int, cell: SideSeconds) -> int:
     """How many blocks of a cell that is measured beside nothing, and has no interval."""
-    return max(1, min(most, round(PAIRS_S / cell.block_s)))
+    return max(1, min(most, round(ALONE_S / cell.block_s)))
 
 
 def order(seed: str, pair: int) -> tuple[Side, Side]:
