@@ -14,7 +14,8 @@ from cputrain.record.proof import Check
 MOST_APART, MOST_LOST = 0.08, 0.25
 """Shares of a block's time that others may take: more than of the block beside it, and at all.
 
-A steal of 10 ms, the kernel's tick, is 4 % of a block of 0.12 s on two CPUs.
+A steal of 10 ms, the kernel's tick, is 10 % of a block of 0.05 s on two CPUs: in one that short a
+single tick more than in the other drops the pair.
 """
 
 

@@ -25,7 +25,7 @@ from cputrain.worker import blocks
 
 PAIRS, PAIRS_S = 16, 3.0
 """Pairs of blocks of two workers, of short steps; seconds for them, about, where steps are longer:
-half of what it takes to start both."""
+less than starting both workers takes."""
 
 AGAIN = 2
 """Times as many are taken at most, where others have the CPUs during some: those do not count, and
