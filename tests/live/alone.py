@@ -1,7 +1,9 @@
 """A cell's blocks with a reference beside it, against the same worker's blocks alone.
 
-`python -m tests.live.alone 20 8`: fresh workers, comparisons of each. Alone no other worker lives;
-beside, a reference has just had its block and is stopped. ABBA, as in pairs.
+`python -m tests.live.alone 20 4`: fresh workers, comparisons of each. Alone no other worker lives
+and the worker has block after block; beside, a reference lives and has every second block. Either
+way there are `TURNS` blocks, and their median counts; the first block beside, right after the
+reference's start, is reported by itself. ABBA, as in pairs.
 """
 
 import argparse
@@ -13,6 +15,8 @@ from settled import settled
 from tests.live.forked import report
 from tests.live.passes import bench
 
+TURNS = 5
+
 
 def main() -> None:
     """Measure and print."""
@@ -21,32 +25,40 @@ def main() -> None:
     parser.add_argument("comparisons", type=int)
     args = parser.parse_args()
     base = settled()
-    ratios = []
+    ratios: dict[str, list[float]] = {"beside": [], "the first block beside": []}
     with bench() as workers:
         for _ in range(args.workers):
             cell = workers.start(base)
-            logs = []
+            logs: dict[str, list[float]] = {name: [] for name in ratios}
             for number in range(args.comparisons):
-                times = {}
-                for beside in (number % 2 == 0, number % 2 == 1):
-                    times[beside] = (
-                        _beside(workers, cell, base) if beside else _alone(workers, cell)
-                    )
-                logs.append(math.log(times[True] / times[False]))
+                if number % 2:
+                    alone, beside = _alone(workers, cell), _beside(workers, cell, base)
+                else:
+                    beside, alone = _beside(workers, cell, base), _alone(workers, cell)
+                logs["beside"].append(math.log(_median(beside) / _median(alone)))
+                logs["the first block beside"].append(math.log(beside[0] / _median(alone)))
             workers.end(cell)
-            ratios.append(statistics.median(logs))
-    report("beside a reference over alone", ratios)
+            for name, values in logs.items():
+                ratios[name].append(statistics.median(values))
+    for name, values in ratios.items():
+        report(f"{name} a reference over alone", values)
 
 
-def _alone(workers, cell) -> float:
-    workers.block(cell)
-    return workers.block(cell).median_s
+def _median(blocks: list[float]) -> float:
+    """Of the blocks after the first."""
+    return statistics.median(blocks[1:])
 
 
-def _beside(workers, cell, experiment) -> float:
+def _alone(workers, cell) -> list[float]:
+    return [workers.block(cell).median_s for _ in range(TURNS + 1)]
+
+
+def _beside(workers, cell, experiment) -> list[float]:
     reference = workers.start(experiment)
-    workers.block(reference)
-    seconds = workers.block(cell).median_s
+    seconds = []
+    for _ in range(TURNS + 1):
+        workers.block(reference)
+        seconds.append(workers.block(cell).median_s)
     workers.end(reference)
     return seconds
 
