@@ -32,7 +32,7 @@ def choose(
     for planned in suites:
         cells = [cell for cell in planned.cells if ipex or cell.stack == stacks.MAIN]
         if quick:
-            cells = _few(planned, cells) if regexes else _named(planned, cells)
+            cells = _few(planned, cells) if regexes else quick_cells(planned, cells)
         if regexes:
             names = {cell: planned.asv_name(cell) for cell in cells}
             cells = [c for c in cells if any(re.search(r, names[c]) for r in regexes)]
@@ -47,9 +47,9 @@ def choose(
     raise UsageError(f"no suite matches {pattern!r}; {_meant(pattern, [p.name for p in suites])}")
 
 
-def _named(planned: Planned, cells: list[PlannedCell]) -> list[PlannedCell]:
-    """Those of `Suite.quick` and their baseline: on the first engine where that is a parameter and
-    no other one is named.
+def quick_cells(planned: Planned, cells: Sequence[PlannedCell]) -> list[PlannedCell]:
+    """Of `cells` those of `Suite.quick` and their baseline: on the first engine where that is a
+    parameter and no other one is named.
 
     A baseline is measured once, however many suites have it.
     """

@@ -1,57 +1,78 @@
 """Cells that take as long as several others: a first pass takes them after all others.
 
-On a slow machine a tenth of the cells takes a third of the time. Where that is not there, it is
-theirs that is lacking, and not that of whole suites.
+A fifth of the cells, those that are compiled and those of large models, takes half of the time.
+Where that is not there, it is theirs that is lacking, and not that of whole suites.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
+from cputrain.analysis import identical
+from cputrain.sweep.choice import quick_cells
 from cputrain.sweep.durations import guess_s
 from cputrain.sweep.plan import Planned, PlannedCell, in_order
 
-LONG_S = 12.0
-"""Seconds of a worker from which its cell is a long one: some four usual ones."""
+LONG_S = 6.0
+"""Seconds of a worker from which its cell is a long one: some two usual ones."""
 
 
 def apart(suites: Iterable[Planned]) -> list[Planned]:
     """The suites, and of those that have long cells these as suites of their own.
 
     How long they take is guessed without this machine's records: a sweep that goes on after a stop
-    finds the same ones apart. What a shorter cell has measured before takes no time. A suite's
-    baselines stay, and so do first steps and fine-tuned models, which need other cells before them.
+    finds the same ones apart. What a shorter cell has measured before takes no time. What tells the
+    noise stays, and so do what a quick run takes, baselines of cells that stay, and fine-tuned
+    models, which need other cells before them. First steps, which need each other, wait together.
     """
     parts: list[Planned] = []
     measured: set[tuple[str, str | None]] = set()
     compiled: set[str] = set()
     for planned in in_order(suites):
-        long: list[PlannedCell] = []
-        for cell in planned.cells:
-            code = cell.experiment.but(jit_state="steady").identity
-            measurement = cell.experiment.identity, cell.reference
-            if measurement in measured and not planned.suite.measures_again:
-                continue
-            if _may_wait(planned, cell) and _is_long(planned, cell, code in compiled):
-                long.append(cell)
-            elif cell.why_not is None:
-                measured.add(measurement)
-                compiled.add(code)
+        new = [c for c in planned.cells if planned.suite.measures_again or _key(c) not in measured]
+        takes_long = [c for c in new if c.why_not is None and _is_long(planned, c, compiled)]
+        long = _that_wait(planned, takes_long)
+        for cell in new:
+            if cell.why_not is None and cell not in long:
+                measured.add(_key(cell))
+                compiled.add(_code(cell))
         parts += _split(planned, long)
     return parts
 
 
-def _is_long(planned: Planned, cell: PlannedCell, finds_code: bool) -> bool:
+def _key(cell: PlannedCell) -> tuple[str, str | None]:
+    """What cells of one measurement have in common."""
+    return cell.experiment.identity, cell.reference
+
+
+def _code(cell: PlannedCell) -> str:
+    """What cells of one compiled program have in common."""
+    return cell.experiment.but(jit_state="steady").identity
+
+
+def _is_long(planned: Planned, cell: PlannedCell, compiled: Container[str]) -> bool:
     reference = planned.suite().reference(*cell.values)
+    finds_code = _code(cell) in compiled
     return guess_s(cell.experiment, reference, fewer=True, finds_code=finds_code) >= LONG_S
 
 
-def _may_wait(planned: Planned, cell: PlannedCell) -> bool:
-    """Whether no other cell of its suite needs it, nor it them."""
+def _that_wait(planned: Planned, takes_long: list[PlannedCell]) -> list[PlannedCell]:
+    """The cells of a suite that come after all others, of those that take long."""
+    early = quick_cells(planned, planned.cells)
     tunes = any(c.experiment.training.fine_tuning != "scratch" for c in planned.cells)
-    is_steady = cell.experiment.runtime.jit_state == "steady"
-    return cell.why_not is None and cell.name != cell.baseline and is_steady and not tunes
+    late = [cell for cell in takes_long if cell not in early]
+    if not late or planned.name == identical.SUITE or tunes:
+        return []
+    stays = [cell for cell in planned.cells if cell.why_not is None and cell not in late]
+    if not stays or _has_first_steps(planned):
+        return list(planned.cells)
+    needed = {cell.baseline for cell in stays}
+    return [cell for cell in late if cell.name not in needed]
+
+
+def _has_first_steps(planned: Planned) -> bool:
+    return any(cell.experiment.runtime.jit_state != "steady" for cell in planned.cells)
 
 
 def _split(planned: Planned, long: list[PlannedCell]) -> Iterator[Planned]:

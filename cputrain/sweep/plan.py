@@ -127,16 +127,14 @@ def discover() -> list[Planned]:
 def in_order(suites: Iterable[Planned]) -> list[Planned]:
     """Suites as a pass takes them, so that those come last whose lack is felt least.
 
-    By environment; then what tells the noise and what matters to most people; then settings that
-    leave the work as it is; then the others, and last those that call themselves late. Within these
-    as asv does.
+    By environment; long cells after all others; then what tells the noise and what matters to most
+    people; then settings that leave the work as it is; then the others, and last those that call
+    themselves late. Within these as asv does.
     """
-    return sorted(suites, key=lambda planned: (planned.stack, _turn(planned), planned.benchmark))
+    return sorted(suites, key=lambda p: (p.stack, p.is_long, _turn(p), p.benchmark))
 
 
 def _turn(planned: Planned) -> int:
-    if planned.is_long:
-        return 4
     if planned.name == "Baseline" or planned.suite.quick:
         return 0
     if planned.suite.late:

@@ -50,14 +50,39 @@ def test_they_come_last_in_calls_of_their_own(parts):
 
 
 def test_what_other_cells_need_or_that_needs_them_stays(parts, monkeypatch):
-    assert "cold-torch" in of(parts, "JitWarmup")
+    def guess_s(experiment, reference, **_):
+        return 99.0 if experiment.model.n_embd != 128 else 1.0
+
+    monkeypatch.setattr(long_cells, "guess_s", guess_s)
+    all_but_one = long_cells.apart(MAIN)
+    assert "256-torch" in of(all_but_one, "Width")  # the baseline of 128 channels
+    assert "512-torch" in of(all_but_one, "Width")  # of a quick run
+    assert "512-jax" in of(all_but_one, "Width, long cells")
+    assert of(all_but_one, "FineTuning, long cells") == []
+    assert of(all_but_one, "Baseline, long cells") == []  # tells the noise
+
+
+def test_first_steps_wait_together(parts):
+    assert "steady-torch" in of(parts, "JitWarmup, long cells")
+    assert of(parts, "JitWarmup") == []
+
+
+def test_a_baseline_whose_cells_all_wait_does_too(parts, monkeypatch):
+    def guess_s(experiment, reference, **_):
+        return 99.0 if experiment.runtime.compile == "inductor" else 1.0
+
+    monkeypatch.setattr(long_cells, "guess_s", guess_s)
+    compiled = long_cells.apart(MAIN)
+    assert {"on-torch", "off-torch"} <= set(of(compiled, "KernelFusion, long cells"))
+    assert "eager" in of(compiled, "TorchCompile")
+
+
+def test_the_first_ones_are_those_that_matter_to_most(parts, monkeypatch):
     monkeypatch.setattr(long_cells, "guess_s", lambda *_, **__: 99.0)
-    all_long = long_cells.apart(MAIN)
-    assert of(all_long, "JitWarmup, long cells") == of(all_long, "FineTuning, long cells") == []
-    for part in all_long:
-        assert not part.is_long or not {cell.name for cell in part.cells} & {
-            cell.baseline for cell in part.cells
-        }
+    long = [part for part in in_order(long_cells.apart(MAIN)) if part.is_long]
+    lates = [part.suite.late for part in long]
+    assert long[0].suite.quick
+    assert lates == sorted(lates)
 
 
 def test_suites_are_lacking_as_a_whole_or_in_part(parts):
