@@ -56,6 +56,7 @@ class Sample(Part, frozen=True, kw_only=True):
         held_up_s: of each step, seconds that its threads waited for CPUs that others had
             (`worker.step_delays`); empty where that cannot be told.
         loss: of each step.
+        discarded_s: seconds of the steps right before them, which are off the clock.
         tries: how often the sample was taken, of which this is the calmest.
         disturbed: other work on the machine held it up.
         waited_s: seconds that the steps waited for a streaming loader.
@@ -68,6 +69,7 @@ class Sample(Part, frozen=True, kw_only=True):
     step_s: Annotated[list[StepSeconds], Meta(min_length=1)]
     loss: list[Number]
     held_up_s: list[Seconds] = field(default_factory=list)
+    discarded_s: Seconds = 0.0
     tries: Count = 1
     disturbed: bool = False
     noise: Noise = Noise()

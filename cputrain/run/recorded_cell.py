@@ -93,7 +93,7 @@ class RecordedCell:
             return 0.0
         beside = [pair.reference for pair in self.record.pairs]
         beside += [pair.reference for pair in self.record.spoilt_pairs]
-        beside_s = sum(sum(sample.step_s) for sample in beside)
+        beside_s = sum(sample.discarded_s + sum(sample.step_s) for sample in beside)
         return (self.record.training_s or 0.0) + beside_s + self.reference_s
 
     def _note_wall(self) -> None:

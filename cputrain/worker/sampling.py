@@ -78,8 +78,7 @@ class Sampler:
     def _once(self, steps: int, discard: int, warm_step_s: float | None) -> tuple[Sample, Check]:
         """One try, and whether the right threads worked in it."""
         place = self._place("before")
-        if discard:
-            self._stepper.train(discard)
+        discarded_s = sum(self._stepper.train(discard)) if discard else 0.0
         joules, waited = energy.read(), self._stepper.waited_s
         watch = Watch(self._experiment, self._placement, self._feed)
         step_s = self._stepper.train(steps)
@@ -96,6 +95,7 @@ class Sampler:
         sample = Sample(
             step_s=step_s,
             held_up_s=self._stepper.held_up_s,
+            discarded_s=discarded_s,
             loss=self._stepper.losses[-len(step_s) :],
             disturbed=any(disturbed),
             noise=readings(Noise, seen),

@@ -41,6 +41,23 @@ def test_a_worker_is_unproven_until_its_training_gates_have_passed(leased):
     assert whole == cell.record
 
 
+def test_steps_off_the_clock_are_time_in_training_steps_too(leased, monkeypatch):
+    events = leased / "events.jsonl"
+    monkeypatch.setenv("CPUTRAIN_EVENTS", str(events))
+    key = CellKey("Trial", ("x",), baseline="b")
+    cell = CellRun(key, SMALL.but(seq_len=32), reference=SMALL)
+    for _ in range(cell.begin(fewer=False)):
+        cell.sample()
+        cell.settle()
+    worker = record_of(cell)
+    beside = [pair.reference for pair in [*worker.pairs, *worker.spoilt_pairs]]
+    assert all(block.discarded_s > 0 for block in [*worker.samples, *beside])
+    beside_s = sum(sum(block.step_s) + block.discarded_s for block in beside)
+    line = json.loads(events.read_text().splitlines()[-1])
+    expected_s = worker.training_s + cell.reference_s + beside_s
+    assert line["training_s"] == pytest.approx(expected_s)
+
+
 def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(leased, monkeypatch):
     events = leased / "events.jsonl"
     monkeypatch.setenv("CPUTRAIN_EVENTS", str(events))
