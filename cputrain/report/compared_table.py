@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import math
 from collections.abc import Sequence
@@ -75,22 +74,6 @@ def write(folder: Path, stem: str, comparisons: Sequence[Comparison]) -> list[Pa
     for name, data in written.items():
         write_made(folder / name, data)
     return [folder / name for name in written]
-
-
-def machines(folder: Path, stem: str) -> tuple[str, ...]:
-    """The machines of a comparison, the first one first; none where its table cannot be read."""
-    path = folder / f"{stem}.parquet"
-    try:
-        return _machines(path, path.stat().st_mtime_ns)
-    except (OSError, pl.exceptions.PolarsError):
-        return ()
-
-
-@functools.lru_cache(maxsize=1000)
-def _machines(path: Path, _changed_ns: int) -> tuple[str, ...]:
-    """Of a table as it was when it last changed: an export asks for each machine of a project."""
-    table = pl.read_parquet(path, columns=["machine", "beside"], glob=False)
-    return tuple(dict.fromkeys([*table["machine"], *table["beside"]]))
 
 
 def _usual(comparison: Comparison, pair: Equal) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cputrain.record import files
 from cputrain.record.releases import FILE, FOLDER, SCHEMA, ReleasesRecord
-from cputrain.report import compared_table
+from cputrain.report.compared_machines import machines as machines_of
 from cputrain.results import stored
 
 COMPARE = "compare"
@@ -28,7 +28,7 @@ def name_of(folder: Path, machines: Sequence[str]) -> str:
         machines: their names, the first one first.
     """
     words = "-".join(machines)
-    if len(words) <= LONGEST and compared_table.machines(folder, words) in ((), (*machines,)):
+    if len(words) <= LONGEST and machines_of(folder, words) in ((), (*machines,)):
         return words
     digest = hashlib.sha256("/".join(machines).encode()).hexdigest()[:8]
     return f"{words[: LONGEST - 9]}-{digest}"
@@ -47,7 +47,7 @@ def of_machines(result: Path, machine: str = "") -> list[str]:
     names = sorted(path.stem for path in folder.glob("*.md"))
     if not machine:
         return names
-    return [name for name in names if machine in compared_table.machines(folder, name)]
+    return [name for name in names if machine in machines_of(folder, name)]
 
 
 def of_releases(root: Path, machine: str) -> list[tuple[str, str]]:

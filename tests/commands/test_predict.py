@@ -1,5 +1,8 @@
 """What `predict` takes and refuses; bad input is one line with status 2."""
 
+import subprocess
+import sys
+
 import pytest
 
 from cputrain.commands import cli, grid
@@ -60,3 +63,11 @@ def test_what_cannot_be_predicted(words, line, own_root, capsys):
     assert cli.main(["predict", *machine, *words]) == 2
     error = capsys.readouterr().err
     assert line in error and error.count("\n") == 1
+
+
+def test_what_is_known_already_is_told_without_what_takes_long_to_import():
+    code = """import sys
+from cputrain.commands import predict
+print({"asv", "numpy", "polars", "scipy"} & {*sys.modules})"""
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert seen.stdout == "set()\n", seen.stderr
