@@ -33,12 +33,16 @@ def _flags(experiment: Experiment) -> list[str]:
             continue
         if name == "engine" and value == base.runtime.engine:
             continue
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words += [f"--{flag}", NONE if value is None else str(value)]
+        words += flag(name, value)
     return words
+
+
+def flag(name: str, value: object) -> list[str]:
+    """The words that describe a field of that value."""
+    words = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{words}" if value else f"--no-{words}"]
+    return [f"--{words}", NONE if value is None else str(value)]
 
 
 def _settled(base: Experiment, engine: str) -> dict[str, object]:

@@ -7,13 +7,15 @@ it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.same_work import FREE_PARTS, Parts, differing
 from cputrain.knobs import allocator, huge_pages, instructions, waiting
 from cputrain.machine import reading
+from cputrain.report import asked_again
 
 PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc.so.4"}
 """Files by allocator, as Debian names them; others are lib<name>.so."""
@@ -93,14 +95,22 @@ def lines(experiment: Parts, reference: Parts, cpus: Sequence[int] = ()) -> list
     fields = differing(experiment, reference)
     engine = experiment.get("runtime", {}).get("engine")
     is_usual = engine == Experiment().runtime.engine  # whose lines these are
+    parts = [fields.get(part, {}) for part in ("training", *FREE_PARTS[:2])]
     if "engine" in fields.get("runtime", {}):
-        # Its other fields are what that engine does by itself.
-        return [f"python3 bench.py train --engine {engine} ..."]
-    for part in ("training", *FREE_PARTS[:2]):
-        for name, value in fields.get(part, {}).items():
+        return [_other_engine(engine, {name: part[name] for part in parts for name in part})]
+    for part in parts:
+        for name, value in part.items():
             line = _line(name, value, cpus) if is_usual else None
             pasted.append(line or f"{name}={value!r}")
     return pasted
+
+
+def _other_engine(engine: str, fields: Mapping[str, Any]) -> str:
+    """The command that trains on an engine, with what that would not do by itself."""
+    own = specs.settle(Experiment().but(engine=engine)).flat()
+    changed = {name: value for name, value in fields.items() if value != own[name]}
+    words = [word for name, value in changed.items() for word in asked_again.flag(name, value)]
+    return f"python3 bench.py train {shlex.join(['--engine', engine, *words])} ..."
 
 
 def _line(name: str, value: Any, cpus: Sequence[int]) -> str | None:

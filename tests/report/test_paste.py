@@ -3,6 +3,8 @@
 import pytest
 from settled import settled
 
+from cputrain.commands import cli, model_flags
+from cputrain.engines import specs
 from cputrain.knobs.allocator import Allocator
 from cputrain.knobs.instructions import Instructions
 from cputrain.knobs.knob import Placement
@@ -47,9 +49,20 @@ def test_several_fields_are_several_lines():
 
 
 def test_an_engine_is_named_alone_whatever_it_does_by_itself():
-    jax = settled(engine="jax", compile="xla", attention_backend="manual")
+    jax = settled(engine="jax")
+    assert jax.runtime.compile != USUAL.runtime.compile
     (line,) = paste.lines(jax.to_json(), USUAL.to_json())
     assert line == "python3 bench.py train --engine jax ..."
+
+
+def test_what_the_engine_would_not_do_by_itself_is_a_flag():
+    openblas = settled(engine="native", matmul_backend="openblas")
+    (line,) = paste.lines(openblas.to_json(), USUAL.to_json())
+    assert line == "python3 bench.py train --engine native --matmul-backend openblas ..."
+    args = cli.parse([*line.split()[2:-1], "--steps", "9"])
+    assert specs.settle(model_flags.experiment(args)) == openblas
+    larger = openblas.but(n_embd=512)
+    assert paste.lines(larger.to_json(), USUAL.but(n_embd=512).to_json()) == [line]
 
 
 def test_what_has_no_line_outside_this_project_is_named_by_its_field():
