@@ -30,11 +30,13 @@ def apart(suites: Iterable[Planned]) -> list[Planned]:
     measured: set[tuple[str, str | None]] = set()
     compiled: set[str] = set()
     for planned in in_order(suites):
-        new = [c for c in planned.cells if planned.suite.measures_again or _key(c) not in measured]
-        takes_long = [c for c in new if c.why_not is None and _is_long(planned, c, compiled)]
-        long = _that_wait(planned, takes_long)
+        again = planned.suite.measures_again
+        runs = [cell for cell in planned.cells if cell.why_not is None]
+        new = [cell for cell in runs if again or _key(cell) not in measured]
+        takes_long = [cell for cell in new if _is_long(planned, cell, compiled)]
+        long = _that_wait(planned, takes_long, new)
         for cell in new:
-            if cell.why_not is None and cell not in long:
+            if cell not in long:
                 measured.add(_key(cell))
                 compiled.add(_code(cell))
         parts += _split(planned, long)
@@ -57,17 +59,22 @@ def _is_long(planned: Planned, cell: PlannedCell, compiled: Container[str]) -> b
     return guess_s(cell.experiment, reference, fewer=True, finds_code=finds_code) >= LONG_S
 
 
-def _that_wait(planned: Planned, takes_long: list[PlannedCell]) -> list[PlannedCell]:
-    """The cells of a suite that come after all others, of those that take long."""
+def _that_wait(
+    planned: Planned, takes_long: list[PlannedCell], new: list[PlannedCell]
+) -> list[PlannedCell]:
+    """The cells of a suite that come after all others, of those that take long.
+
+    All of its cells do where it has no other `new` ones, that is such as no suite before it has
+    measured.
+    """
     early = quick_cells(planned, planned.cells)
     tunes = any(c.experiment.training.fine_tuning != "scratch" for c in planned.cells)
     late = [cell for cell in takes_long if cell not in early]
     if not late or planned.name == identical.SUITE or tunes:
         return []
-    stays = [cell for cell in planned.cells if cell.why_not is None and cell not in late]
-    if not stays or _has_first_steps(planned):
+    if _has_first_steps(planned) or all(cell in late for cell in new):
         return list(planned.cells)
-    needed = {cell.baseline for cell in stays}
+    needed = {cell.baseline for cell in planned.cells if cell.why_not is None and cell not in late}
     return [cell for cell in late if cell.name not in needed]
 
 

@@ -74,7 +74,15 @@ def test_a_baseline_whose_cells_all_wait_does_too(parts, monkeypatch):
     monkeypatch.setattr(long_cells, "guess_s", guess_s)
     compiled = long_cells.apart(MAIN)
     assert {"on-torch", "off-torch"} <= set(of(compiled, "KernelFusion, long cells"))
-    assert "eager" in of(compiled, "TorchCompile")
+    assert "off-jax" in of(compiled, "KernelFusion")
+
+
+def test_a_suite_waits_whole_where_its_other_cells_were_measured_before(parts, monkeypatch):
+    def guess_s(experiment, reference, **_):
+        return 99.0 if experiment.runtime.compile in ("inductor", "aot_eager") else 1.0
+
+    monkeypatch.setattr(long_cells, "guess_s", guess_s)
+    assert of(long_cells.apart(MAIN), "TorchCompile") == []
 
 
 def test_the_first_ones_are_those_that_matter_to_most(parts, monkeypatch):
