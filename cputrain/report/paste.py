@@ -97,7 +97,7 @@ def lines(experiment: Parts, reference: Parts, cpus: Sequence[int] = ()) -> list
     is_usual = engine == Experiment().runtime.engine  # whose lines these are
     parts = [fields.get(part, {}) for part in ("training", *FREE_PARTS[:2])]
     if "engine" in fields.get("runtime", {}):
-        return [_other_engine(engine, {name: part[name] for part in parts for name in part})]
+        return [_other_engine({name: part[name] for part in parts for name in part})]
     for part in parts:
         for name, value in part.items():
             line = _line(name, value, cpus) if is_usual else None
@@ -105,8 +105,11 @@ def lines(experiment: Parts, reference: Parts, cpus: Sequence[int] = ()) -> list
     return pasted
 
 
-def _other_engine(engine: str, fields: Mapping[str, Any]) -> str:
-    """The command that trains on an engine, with what that would not do by itself."""
+def _other_engine(fields: Mapping[str, Any]) -> str:
+    """The command that trains on the engine that `fields` name, with what that would not do by
+    itself.
+    """
+    engine = fields["engine"]
     own = specs.settle(Experiment().but(engine=engine)).flat()
     changed = {name: value for name, value in fields.items() if value != own[name]}
     words = [word for name, value in changed.items() for word in asked_again.flag(name, value)]
