@@ -7,6 +7,7 @@ say nothing), `tools` (venv/) or `ipex`. Files of other environments are not eve
 import ast
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import hypothesis
@@ -19,7 +20,7 @@ from cputrain import environ
 from cputrain.engines import EngineError
 from cputrain.experiment import Experiment
 from cputrain.run import beside, placement
-from cputrain.run.conductor.client import Listening
+from cputrain.run.conductor.client import Lease, Listening
 
 ENVIRONMENTS = ("stack", "tools", "ipex")
 SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -103,8 +104,18 @@ def leased(own_root, standing, monkeypatch):
 
     Its folder has their data and built libraries, and no variable that a test sets reaches them.
     """
+    leases = weakref.WeakSet()  # a test's next cell waits until its last one's is closed
+
+    def leasing():
+        lease = Lease()
+        leases.add(lease)
+        return lease
+
     monkeypatch.setenv(environ.CONDUCTOR, standing)
-    return own_root
+    monkeypatch.setattr(beside, "Lease", leasing)
+    yield own_root
+    for lease in list(leases):  # that of a failed test is kept by its traceback
+        lease.close()
 
 
 @pytest.fixture
