@@ -12,10 +12,12 @@ import statistics
 from scipy import stats
 from settled import settled
 
-from cputrain.run import forking, launch
+from cputrain.worker.blocks import Side
 from tests.live.passes import bench
 
 WITHIN = math.log(1.02)
+SIDES: tuple[tuple[Side, Side, int], ...] = (("cell", "reference", 1), ("reference", "cell", -1))
+"""The fresh interpreter, the forked worker, and the sign of the pairs' log ratios."""
 
 
 def main() -> None:
@@ -25,17 +27,15 @@ def main() -> None:
     parser.add_argument("pairs", type=int)
     args = parser.parse_args()
     base = settled()
-    fresh = base.but(seed=1)
-    honest = forking.forkable
-    launch.forkable = lambda experiment, placed: (
-        experiment.training.seed == 0 and honest(experiment, placed)
-    )
     ratios = []
     for number in range(args.workers):
-        sides, sign = ((fresh, base), 1) if number % 2 else ((base, fresh), -1)
+        fresh, forked, sign = SIDES[number % 2]
         with bench() as workers:  # and with it a parent, whose memory layout forks share
-            if (kept := workers.measure(*sides, args.pairs).kept) is not None:
-                ratios.append(sign * kept.median)
+            measured = workers.measure(base, base, args.pairs, fresh=fresh)
+        if measured.forked != {forked}:
+            raise RuntimeError(f"{forked} alone was to be forked, and not {measured.forked}")
+        if (kept := measured.kept) is not None:
+            ratios.append(sign * kept.median)
     report("fresh interpreter over forked", ratios)
 
 

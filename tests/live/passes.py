@@ -30,6 +30,7 @@ from cputrain.run.conductor.protocol import (
     Taken,
 )
 from cputrain.worker import blocks
+from cputrain.worker.blocks import Side
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,14 @@ class Measured:
         dropped: pairs, those that were taken again too.
         steps: of a block of the cell.
         step_s: of the cell, the median over its blocks.
+        forked: the sides whose process was forked, and no fresh interpreter.
     """
 
     kept: Pass | None
     dropped: int
     steps: int
     step_s: float
+    forked: frozenset[Side]
 
 
 class Bench:
@@ -62,17 +65,22 @@ class Bench:
         self._request = WorkerRequest(folder=str(folder / "m"), offline=True, model_cap_bytes=1)
         self.passes = 0
 
-    def start(self, experiment: Experiment) -> Started:
-        """A warm worker, stopped; one that compiles finds what an earlier one has compiled."""
-        words = {"run": "study", "experiment": experiment.to_json(), "request": self._request}
-        code = None if experiment.runtime.compile == "eager" else self._compiled
-        return self._lease.ask(Start(**words, compiled=code, keep=code is not None), Started)
+    def start(self, experiment: Experiment, fresh: bool = False) -> Started:
+        """A warm worker, stopped; one that compiles finds what an earlier one has compiled.
 
-    def refer(self, experiment: Experiment) -> Started:
-        """A warm reference that has proven that it trains."""
+        Args:
+            fresh: as an interpreter of its own, where it could be forked too.
+        """
         words = {"run": "study", "experiment": experiment.to_json(), "request": self._request}
         code = None if experiment.runtime.compile == "eager" else self._compiled
-        return self._lease.ask(Refer(**words, compiled=code), Started)
+        ask = Start(**words, compiled=code, keep=code is not None, fresh=fresh)
+        return self._lease.ask(ask, Started)
+
+    def refer(self, experiment: Experiment, fresh: bool = False) -> Started:
+        """A warm reference that has proven that it trains; `fresh` as of `start`."""
+        words = {"run": "study", "experiment": experiment.to_json(), "request": self._request}
+        code = None if experiment.runtime.compile == "eager" else self._compiled
+        return self._lease.ask(Refer(**words, compiled=code, fresh=fresh), Started)
 
     def block(self, worker: Started, beside: bool = True) -> Sample:
         """A block of a worker's steps."""
@@ -86,9 +94,16 @@ class Bench:
         """End all."""
         self._lease.close()
 
-    def measure(self, cell: Experiment, reference: Experiment, pairs: int) -> Measured:
-        """A pass: a fresh worker beside a fresh reference."""
-        beside, worker = self.refer(reference), self.start(cell)
+    def measure(
+        self, cell: Experiment, reference: Experiment, pairs: int, fresh: Side | None = None
+    ) -> Measured:
+        """A pass: a new worker beside a new reference.
+
+        Args:
+            fresh: the side that is an interpreter of its own, where it could be forked too.
+        """
+        beside = self.refer(reference, fresh=fresh == "reference")
+        worker = self.start(cell, fresh=fresh == "cell")
         self.passes += 1
         own, others, spoilt = [], [], 0
         while len(own) < pairs:
@@ -118,6 +133,11 @@ class Bench:
             pairs - len(ratios) + spoilt,
             len(own[0].step_s),
             statistics.median(sample.median_s for sample in own),
+            frozenset(
+                side
+                for side, started in (("cell", worker), ("reference", beside))
+                if started.forked
+            ),
         )
 
 
