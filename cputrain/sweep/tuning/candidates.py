@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis.tuning.known import Known
@@ -71,6 +72,27 @@ def of(
             continue
         can.append(TuningCandidate(label, changes, experiment, past))
     return can, cannot
+
+
+def by_promise(
+    can: Sequence[TuningCandidate], usual: float, start_s: Callable[[Experiment], float]
+) -> list[TuningCandidate]:
+    """Candidates of a knob, those first that are likely to give most for the seconds they need.
+
+    A race may have time for some of them only.
+
+    Args:
+        can: in an order that stays where nothing is known of any, and all start alike.
+        usual: see `TuningKnob.expected`.
+        start_s: seconds until a worker of an experiment is warm.
+    """
+
+    def gain_per_second(candidate: TuningCandidate) -> float:
+        known = candidate.known
+        expected = usual if known is None else known.expected(usual)
+        return max(0.0, -math.log(expected)) / start_s(candidate.experiment)
+
+    return sorted(can, key=gain_per_second, reverse=True)
 
 
 def _why_kept(experiment: Experiment, best: Experiment, kept: Sequence[str]) -> str | None:

@@ -100,6 +100,7 @@ class Search:
         if knob.is_engine and engines <= {best.runtime.engine}:  # nothing to race: see `is_engine`
             can = []
         as_run = reduced.composed if knob.is_whole else reduced.reduced
+        can = candidates.by_promise(can, knob.expected, lambda e: self._expected_s(as_run(e)))
         soonest = self._now() + self._soonest_s(can, as_run)
         if can and soonest > until:
             self.not_tried.append(knob.name)

@@ -46,6 +46,29 @@ def test_what_a_race_has_said_counts_for_the_order_of_those_that_follow(tune):
     assert places.index("compile") > max(map(places.index, ("matmul library", "micro-batch")))
 
 
+def test_in_a_short_race_what_is_likely_to_give_most_for_its_seconds_starts_first(
+    tune, monkeypatch
+):
+    """Inductor compiled for a minute there, and own C, which has 0.6x of the time, had none."""
+
+    def native(e):
+        return 1.8 * (0.6 if e.runtime.engine == "native" else 1.0)
+
+    preset = PRESETS["wiki-24m"].experiment
+    little = Known("torch", {"engine": "native"}, 0.99, 0.98, 1.0, True)
+    for records, first, last in (
+        ([], "native", "torch inductor"),
+        ([little], "native openblas", "native"),
+    ):
+        monkeypatch.setattr(known, "known", lambda analysis, records=records: records)
+        tuning_, _ = tune(preset, native, start_s=6.0)
+        races = tuning_.tracks[0].account.record.races
+        (engines,) = (race for race in races if race.knob == "engine")
+        labels = [raced.label for raced in engines.candidates]
+        assert (labels[0], labels[-1]) == (f"engine={first}", f"engine={last}")
+        assert "native" in engines.adopted.label
+
+
 def test_where_one_engine_alone_can_be_its_variant_is_compiled_once(tune):
     preset = PRESETS["mlm-80m-short"].experiment
     tuning_, workers = tune(preset, lambda e: 1.0 if e.training.activation_checkpointing else 0.8)
