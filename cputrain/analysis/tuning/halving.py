@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from cputrain.analysis.paired.model import MEDIAN_VARIANCE
 
 FAR = math.log(1.5)
-"""A candidate slower than this by its first block is ended at once."""
+"""A candidate surely slower than this is ended at once, by its first block too."""
 USUAL = (0.05, 6)
 """Noise of one ratio, as a standard deviation of logarithms, and how many ratios that is worth:
 pairs of blocks scattered by 2 to 14 % on shared hosts."""
@@ -130,7 +130,7 @@ def dropped(
         is_short: the time has no room for all of them to the end.
     """
     known = {place: standing(own, noise_) for place, own in ratios.items()}
-    going = {place: "far slower" for place, each in known.items() if each.value > FAR}
+    going = {place: "far slower" for place, each in known.items() if each.low > FAR}
     if rung is None or not known:
         return going
     fastest = ratios[min(known, key=lambda place: known[place].value)]

@@ -26,7 +26,8 @@ MOST_TRIES = 2
 again."""
 STRICT_ROTATIONS = 4
 """Rotations from which all blocks count where less than half of a race's do: others have the CPUs
-all the time then, and a choice by such blocks is better than none. The test is strict."""
+all the time then, and a choice by such blocks is better than none. The test is strict. A race that
+is late ends with them at the latest, or once each candidate has blocks enough to win."""
 DIED = "the settings that all others are compared with gave no number: {reason}"
 
 
@@ -155,7 +156,12 @@ class Racing:
             last = len(rungs) if halves else halving.PROMISING + 1
             is_last = passed == last or len(orders) >= MOST_TRIES * rungs[halving.PROMISING]
             is_told = is_rung and passed > 1 and self._is_told(runners)
-            is_late = self._now() + took > until and len(orders) >= halving.FEWEST
+            can_win = all(
+                len(runner.log_ratios) >= halving.FEWEST
+                for runner in runners
+                if runner.running is not None
+            )
+            is_late = self._now() + took > until and (can_win or len(orders) >= STRICT_ROTATIONS)
             if is_last or is_told or is_late:
                 break
         return step_s, orders, self._judge(runners, is_strict=False)

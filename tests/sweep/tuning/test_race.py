@@ -1,5 +1,6 @@
 """Races by the production code on simulated step times: who wins, who is ended early."""
 
+import math
 import random
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec import structs
 from settled import settled
 from simulated_workers import Simulated
 
-from cputrain.analysis.tuning import counting
+from cputrain.analysis.tuning import counting, halving
 from cputrain.record.noise import Noise
 from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
@@ -117,6 +118,12 @@ def test_who_is_slower_by_half_is_ended_after_a_block():
     assert slow.outcome == "dropped" and len(slow.step_s) == 1
 
 
+def test_one_block_in_a_noisy_race_ends_nobody_that_may_be_near():
+    one, others = [math.log(1.53)], [0.0, 0.2]
+    assert "far slower" not in halving.dropped({0: one, 1: others}, 0.13, None).values()
+    assert halving.dropped({0: [math.log(1.7)], 1: others}, 0.05, None) == {0: "far slower"}
+
+
 def test_who_does_not_fit_beside_the_others_races_after_them():
     ran, workers = run((0.9,) * 4, free=0)
     assert len(ran.race.candidates) == 1 and len(ran.waiting) == 3
@@ -163,6 +170,18 @@ def test_blocks_on_one_core_end_no_candidate_and_are_taken_again():
     assert raced.outcome == "adopted" and raced.not_counting == [0, 1] and not ran.race.all_count
     assert len(raced.log_ratios) == len(raced.step_s) - 2
     assert max(raced.log_ratios) < 0
+
+
+def test_a_race_that_is_late_waits_for_blocks_that_count():
+    def at(number, is_reference):
+        return "one core" if number < 2 and not is_reference else "near"
+
+    slower = {("one core", False): 1.2}
+    late = {"step_s": 1.0, "until": 14.0}
+    ran, _ = run((0.8,), noise=0.01, host=Moving, at=at, slower=slower, **late)
+    (raced,) = ran.race.candidates
+    assert len(ran.race.order) == STRICT_ROTATIONS and raced.not_counting == [0, 1]
+    assert raced.outcome == "adopted"
 
 
 def test_only_blocks_where_the_cpus_mostly_were_are_compared():
