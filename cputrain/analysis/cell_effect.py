@@ -77,6 +77,21 @@ class CellEffect:
         return None if self.elsewhere is None else ELSEWHERE.format(places.WORDS[self.elsewhere])
 
     @property
+    def doubt(self) -> str | None:
+        """In a few words, why nothing is told of an interval that leaves out 1; else None."""
+        bare = self.effect.low is None
+        if bare or self.verdict.word != "not told" or not verdicts.is_beyond(1.0, self.effect):
+            return None
+        if self.effect.is_of_one_pair:
+            return "a single pair"
+        if self.unsteady is not None:
+            who = "it" if self.unsteady == UNSTEADY else "its reference"
+            return f"{who} was not steady"
+        if self.elsewhere is not None:
+            return "its CPUs lay elsewhere"
+        return "within the worst A/A pass"
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """Why it may be off by more than its interval says; none where `off_by` is 1."""
         return tuple(filter(None, (self.of_little, self.of_elsewhere)))

@@ -81,6 +81,7 @@ def _columns(known: CellEffect) -> Row:
         "later_high": known.later.high if known.later else None,
         "verdict": known.verdict.word,
         "further_passes": known.verdict.further_passes,
+        "doubt": known.doubt,
         "passes": made.passes,
         "pairs": made.pairs,
     }

@@ -105,7 +105,7 @@ def _end(entry: Measured) -> str:
     value = wording.markdown(by_engine.setting(entry.cell))
     if entry.cell.is_baseline:
         return f"{value}: baseline"
-    verdict = wording.markdown(words.verdict(entry.row["verdict"], entry.row["further_passes"]))
+    verdict = wording.markdown(words.told(entry.row))
     shown = f"**{verdict}**" if verdict in ("faster", "slower") else verdict
     return f"{value}: {words.effect(entry.effect, entry.low, entry.high)} {shown}".strip()
 

@@ -6,6 +6,8 @@ What is no number (None, NaN, infinity) is unknown, and is said so.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 UNKNOWN = "unknown"
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
@@ -69,13 +71,21 @@ def effect(value: float | None, low: float | None = None, high: float | None = N
     return "" if value is None else ratio(value, low, high)
 
 
-def verdict(word: str | None, further_passes: int | None = None) -> str:
-    """What is said of an effect: "slower", "not told: about 3 more passes"."""
+def verdict(word: str | None, further_passes: int | None = None, doubt: str | None = None) -> str:
+    """What is said of an effect: "slower", "not told (a single pair): about 1 more pass"."""
     if word is None:
         return ""
-    if word != "not told" or further_passes is None:
+    if word != "not told":
         return word
-    return f"{word}: about {further_passes} more pass{'' if further_passes == 1 else 'es'}"
+    said = word if doubt is None else f"{word} ({doubt})"
+    if further_passes is None:
+        return said
+    return f"{said}: about {further_passes} more pass{'' if further_passes == 1 else 'es'}"
+
+
+def told(row: Mapping[str, Any]) -> str:
+    """What is said of the effect of a row of the tables, as `verdict`."""
+    return verdict(row["verdict"], row["further_passes"], row["doubt"])
 
 
 def _interval(

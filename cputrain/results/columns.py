@@ -26,7 +26,7 @@ VERSIONS = ("torch", "jax", "ipex", "numpy", "cc_version", "python")
 PAIRED: dict[str, pl.DataType] = {
     **dict.fromkeys(("effect", "effect_low", "effect_high", "same_within"), pl.Float64()),
     **dict.fromkeys(("first_effect", "later_effect", "later_high"), pl.Float64()),
-    "verdict": pl.String(),
+    **dict.fromkeys(("verdict", "doubt"), pl.String()),
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
     "elsewhere_pairs": pl.Int64(),
     "place": pl.String(),
@@ -40,6 +40,7 @@ effect: time of the cell over its reference's, with its 99 % interval; None for 
 same_within: the least ratio that it is the same time within, both ways, by two tests at 5 %.
 first_effect: of the first pass alone; later_effect: of those after it, and its 99 % interval's end.
 verdict: of `paired.verdict`; further_passes: how many more a verdict needs, about.
+doubt: why nothing is told of an interval that leaves out 1, in a few words; None where it is told.
 passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile;
     elsewhere_pairs: that do not, as the CPUs lay elsewhere.
 place: where the CPUs lay (`analysis.places`); None where that is not known.

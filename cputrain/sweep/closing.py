@@ -128,7 +128,7 @@ def _effect(row: Row, end: str, is_baseline: bool) -> str:
     if is_baseline:
         return f"{value}: baseline"
     effect = words.effect(row["effect"], row["effect_low"], row["effect_high"])
-    return f"{value}: {effect} {words.verdict(row['verdict'], row['further_passes'])}"
+    return f"{value}: {effect} {words.told(row)}"
 
 
 def _seconds(row: Row, end: str) -> str:
