@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cputrain.analysis.tuning import counting, halving
 from cputrain.errors import RunError
@@ -15,6 +15,7 @@ from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.runner import Ran, Runner
+from cputrain.sweep.tuning.standings import Standings
 from cputrain.sweep.tuning.workers import Running, Workers
 
 MOST = 6
@@ -74,7 +75,7 @@ class Racing:
         """
         runners, waiting = self._start(reference, candidates, until, as_run, halves)
         step_s, order, all_count = self._rotate(reference, runners, until, halves)
-        won = self._winner(runners) if halves else None
+        won = Standings(runners).winner() if halves else None
         fastest = reference
         for place, runner in enumerate(runners):
             if runner.running is None:
@@ -136,47 +137,32 @@ class Racing:
         self, reference: Running, runners: Sequence[Runner], until: float, halves: bool
     ) -> tuple[list[float], list[list[int]], bool]:
         """Rotations to the end; step times of the reference, who ran when, whether all count."""
+        standings = Standings(runners)
         step_s: list[float] = []
         orders: list[list[int]] = []
         rungs: tuple[int, ...] = ()
         passed = 0
-        while alive := [p for p, runner in enumerate(runners) if runner.running is not None]:
+        while alive := standings.alive:
             began = self._now()
             orders.append(self._chance.sample([-1, *alive], len(alive) + 1))
             step_s.append(self._rotation(reference, runners, orders[-1]))
-            self._judge(runners, is_strict=len(orders) < STRICT_ROTATIONS)
+            standings.judge(is_strict=len(orders) < STRICT_ROTATIONS)
             took = self._now() - began
             rungs = rungs or halving.rungs(took / (len(alive) + 1))
-            is_rung = max(len(runners[place].log_ratios) for place in alive) >= rungs[passed]
+            is_rung = standings.most_counted >= rungs[passed]
             if halves:
                 needs_s = took * (rungs[halving.PROMISING] - len(orders))
                 is_short = self._now() + needs_s > until
-                self._drop(runners, passed if is_rung else None, is_short)
+                self._drop(runners, standings.going(passed if is_rung else None, is_short))
             passed += is_rung
             last = len(rungs) if halves else halving.PROMISING + 1
             is_last = passed == last or len(orders) >= MOST_TRIES * rungs[halving.PROMISING]
-            is_told = is_rung and passed > 1 and self._is_told(runners)
-            can_win = all(
-                len(runner.log_ratios) >= halving.FEWEST
-                for runner in runners
-                if runner.running is not None
-            )
-            is_late = self._now() + took > until and (can_win or len(orders) >= STRICT_ROTATIONS)
+            is_told = is_rung and passed > 1 and standings.is_told
+            is_enough = standings.can_be_won or len(orders) >= STRICT_ROTATIONS
+            is_late = self._now() + took > until and is_enough
             if is_last or is_told or is_late:
                 break
-        return step_s, orders, self._judge(runners, is_strict=False)
-
-    @staticmethod
-    def _judge(runners: Sequence[Runner], is_strict: bool) -> bool:
-        """See which pairs count; whether all do, as less than half should: `STRICT_ROTATIONS`."""
-        at = counting.learn(pair for runner in runners for pair in runner.pairs)
-        for runner in runners:
-            runner.judge(at)
-        counted = sum(len(runner.log_ratios) for runner in runners)
-        all_count = not is_strict and counted < sum(len(r.pairs) for r in runners) / 2
-        for runner in runners if all_count else []:
-            runner.judge(None)
-        return all_count
+        return step_s, orders, standings.judge(is_strict=False)
 
     def _rotation(
         self, reference: Running, runners: Sequence[Runner], order: Sequence[int]
@@ -199,28 +185,9 @@ class Racing:
             runners[place].pairs.append(counting.blocks(own, beside, first))
         return beside.median_s
 
-    @staticmethod
-    def _noise(runners: Sequence[Runner]) -> float:
-        return halving.noise([runner.log_ratios for runner in runners])
-
-    def _alive(self, runners: Sequence[Runner]) -> dict[int, list[float]]:
-        """Log ratios of those that are still in the race, and have one."""
-        racing = ((p, r) for p, r in enumerate(runners) if r.running is not None)
-        return {place: runner.log_ratios for place, runner in racing if runner.log_ratios}
-
-    def _drop(self, runners: Sequence[Runner], rung: int | None, is_short: bool) -> None:
-        going = halving.dropped(self._alive(runners), self._noise(runners), rung, is_short)
+    def _drop(self, runners: Sequence[Runner], going: Mapping[int, str]) -> None:
         for place, reason in going.items():
             running = runners[place].running
             assert running is not None
             self._workers.end(running)
             runners[place].ended("dropped", reason)
-
-    def _is_told(self, runners: Sequence[Runner]) -> bool:
-        """Whether one is left, and surely faster than the reference."""
-        is_alone = sum(runner.running is not None for runner in runners) == 1
-        return is_alone and self._winner(runners) is not None
-
-    def _winner(self, runners: Sequence[Runner]) -> int | None:
-        started = sum(bool(runner.log_ratios) for runner in runners)
-        return halving.winner(self._alive(runners), self._noise(runners), started)
