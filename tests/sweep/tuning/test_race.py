@@ -12,6 +12,7 @@ from cputrain.analysis.tuning import counting, halving
 from cputrain.record.noise import Noise
 from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
+from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.race import MOST, STRICT_ROTATIONS, Racing
 from cputrain.sweep.tuning.runner import NOTHING_COUNTS, Runner
@@ -134,6 +135,20 @@ def test_a_race_ends_when_its_time_is_up():
     ran, workers = run((0.99,) * 4, step_s=1.0, until=40.0)
     assert workers.seconds < 45.0
     assert ran.race.candidates[-1].outcome in ("not tried", "raced", "dropped")
+
+
+def test_a_race_all_of_whose_candidates_die_ends_with_the_reference():
+    class Dying(Simulated):
+        def block(self, worker):
+            if worker.experiment != BEST and worker in self.blocks:
+                self.alive.remove(worker.name)
+                raise CellFailed("failed", "killed by signal 9")
+            return super().block(worker)
+
+    ran, _ = run((0.9, 0.95), host=Dying)
+    assert ran.winner is None and ran.fastest.experiment == BEST
+    assert [c.outcome for c in ran.race.candidates] == ["failed"] * 2
+    assert [len(c.step_s) for c in ran.race.candidates] == [1, 1]
 
 
 def test_a_ratio_is_of_one_rotation_and_the_order_is_on_record():
