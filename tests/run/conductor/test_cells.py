@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made_cells import NATIVE, is_stopped
+from made_cells import LONG, NATIVE, is_stopped
 from made_families import wait_until
 
 from cputrain.experiment import Experiment
@@ -91,7 +91,7 @@ def test_a_cell_called_by_hand_has_a_conductor_of_its_own(root, run):
 
 
 def test_a_second_sweep_is_told_who_runs(root, run):
-    first = run.cell("one", samples=4000, alone=True)
+    first = run.cell("one", samples=LONG, alone=True)
     assert first.line()[0] == "pair"
     (line,) = run.cell("two", alone=True).rest()
     assert line.startswith("failed bench.py is running on this machine already (process ")

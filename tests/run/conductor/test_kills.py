@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from made_cells import TORCH, Run, ends, goes_on, in_a_pair, is_stopped, last_record
+from made_cells import LONG, TORCH, Run, ends, goes_on, in_a_pair, is_stopped, last_record
 from made_families import wait_until
 from settled import settled
 
@@ -82,7 +82,7 @@ def test_a_killed_starter_leaves_no_socket(run):
 
 
 def test_a_killed_cell_with_a_conductor_of_its_own_leaves_nothing(run, kill):
-    cell = run.cell("one", samples=4000, alone=True)
+    cell = run.cell("one", samples=LONG, alone=True)
     while (words := cell.line())[:2] != ["pair", "2"]:
         assert words and words[0] == "pair", words
     time.sleep(random.Random(kill).uniform(0.0, 0.4))
@@ -133,7 +133,7 @@ def test_processes_that_torchrun_started_end_with_a_killed_conductor(root, kill)
         pytest.skip(reason)
     run = Run(root, changes)
     try:
-        cell = run.cell("one", samples=4000)
+        cell = run.cell("one", samples=LONG)
         assert cell.line()[0] == "pair"
         time.sleep(random.Random(kill).uniform(0.0, 0.4))
         assert len(run.look()) >= 6  # two of torchrun's, and two ranks of each
