@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -120,5 +121,8 @@ def command(pieces: Sequence[Piece], family: Family) -> str:
     if not chosen[0].has_wheel:  # there is none for this machine
         return f"python3 bench.py run --library {pieces[0].name}=PATH, where you have it"
     stacks = library_search.prefixes()
-    python = str(stacks[0] / "bin/python") if stacks else str(paths.PROJECT / NO_ENVIRONMENT)
-    return f"{python} -m pip install {' '.join(library.wheel for library in chosen)}"
+    if stacks:
+        python = shlex.quote(str(stacks[0] / "bin/python"))
+    else:  # its star is for the shell
+        python = f"{shlex.quote(str(paths.PROJECT))}/{NO_ENVIRONMENT}"
+    return f"{python} -m pip install {shlex.join(library.wheel for library in chosen)}"

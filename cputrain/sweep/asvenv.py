@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,13 +40,18 @@ def config(mode: str, stack: str = stacks.MAIN) -> Path:
     settings["env_dir"] = str(PROJECT / settings["env_dir"])
     settings["benchmark_dir"] = str(paths.BENCHMARKS)
     settings["install_command"] = [
-        command.replace("{conf_dir}", str(PROJECT)) for command in settings["install_command"]
+        command.replace("{conf_dir}", word(PROJECT)) for command in settings["install_command"]
     ]
     settings["html_dir"] = str(paths.STATE / f"html-{mode}")
     settings["results_dir"] = str(paths.asv_results(mode))
     copy = paths.STATE / f"{path.name.removesuffix('.conf.json')}-{mode}.conf.json"
     write_json(copy, settings)
     return copy
+
+
+def word(path: Path) -> str:
+    """A path in a command of asv's, which splits it as a shell does, and then formats its words."""
+    return shlex.quote(str(path).replace("{", "{{").replace("}", "}}"))
 
 
 class Asv:

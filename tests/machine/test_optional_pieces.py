@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import shutil
 from pathlib import Path
 
@@ -80,6 +81,17 @@ def test_wheels_go_into_asv_s_environment(nothing, tree, tmp_path):
     assert by_start(tree.root)["mkl"].do == f"{pip} {LIBRARIES['mkl'].wheel}"
     wheels = [library.wheel for library in LIBRARIES.values() if library.wheel]
     assert at_once(tree.root, "wheels") == f"{pip} {' '.join(wheels)}"
+
+
+def test_its_command_can_be_pasted_where_a_folder_has_a_space(nothing, tree, tmp_path, monkeypatch):
+    stack = tmp_path / "my bench"
+    monkeypatch.setattr(library_search, "prefixes", lambda: (stack,))
+    words = shlex.split(by_start(tree.root)["mkl"].do)
+    assert words[:3] == [str(stack / "bin/python"), "-m", "pip"]
+    monkeypatch.setattr(library_search, "prefixes", lambda: ())
+    monkeypatch.setattr(paths, "PROJECT", stack)
+    words = shlex.split(by_start(tree.root)["mkl"].do)
+    assert words[:3] == [str(stack / ".asv/env/*/bin/python"), "-m", "pip"]
 
 
 def test_before_the_first_run_the_wheels_of_requirements_are_not_missing(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -65,9 +64,9 @@ class Release(asvenv.Asv):
             "html_dir": str(folder() / "html"),
         }
         settings["matrix"] |= {"env": {environ.RELEASE: [self.name]}}
-        install = [f"python -m pip install --no-compile -r {shlex.quote(str(file))}"]
+        install = [f"python -m pip install --no-compile -r {asvenv.word(file)}"]
         install += [
-            command.replace("{conf_dir}", str(paths.PROJECT))
+            command.replace("{conf_dir}", asvenv.word(paths.PROJECT))
             for command in settings["install_command"]
             if "-r requirements.txt" not in command
         ]

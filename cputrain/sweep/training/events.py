@@ -10,6 +10,7 @@ import contextlib
 import csv
 import datetime
 import importlib
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -44,7 +45,8 @@ def require() -> None:
         for name in MODULES:
             importlib.import_module(name)
     except ImportError as error:
-        command = f"{sys.executable} -m pip install --editable '{paths.PROJECT}[tensorboard]'"
+        package = f"{paths.PROJECT}[tensorboard]"
+        command = shlex.join([sys.executable, "-m", "pip", "install", "--editable", package])
         raise UsageError(f"--tensorboard: {error}; this installs it: {command}") from error
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from asv.util import interpolate_command
 
 from cputrain import environ, paths
 from cputrain.errors import RunError, UsageError
@@ -49,6 +50,23 @@ def test_a_build_that_failed_is_one_line_that_says_why(said, offline, named):
     with pytest.raises(RunError, match=named) as caught:
         raise RunError(environment.why_not_built("numpy==9.9.9", said, LOG, offline))
     assert "\n" not in str(caught.value)
+
+
+def test_asv_installs_a_release_from_a_folder_with_a_space(own_root, monkeypatch):
+    project = own_root / "my bench"
+    project.mkdir()
+    for name in ("asv.conf.json", "requirements.txt"):
+        (project / name).write_text((paths.PROJECT / name).read_text())
+    for module in (paths, asvenv):
+        monkeypatch.setattr(module, "PROJECT", project)
+    monkeypatch.setattr(environment, "folder", lambda: project / "releases")
+    text = (project / "requirements.txt").read_text()
+    settings = json.loads(environment.Release("here", text).config.read_text())
+    known = {"build_dir": "/build it", "commit": "c"}
+    pip, own = (interpolate_command(each, known)[0] for each in settings["install_command"])
+    assert requirements.pins(Path(pip[-1]).read_text()) == requirements.pins(text)
+    code = project / "cputrain" / "sweep" / "installed_code.py"
+    assert own == ["python", str(code), str(project), "/build it", "c"]
 
 
 def test_each_set_of_requirements_has_an_environment_of_its_own(own_root):
