@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from cputrain.commands import temporary
 from cputrain.commands.parser import parse
 from cputrain.errors import UNWRITABLE, RunError, UsageError
 from cputrain.machine.reading import MachineError
@@ -21,6 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; its exit status."""
     stopping.install(stopping.end_all)
     args = parse(sys.argv[1:] if argv is None else argv)
+    if (line := temporary.shorten()) is not None:
+        print(f"bench.py: {line}", file=sys.stderr)
     module = f"cputrain.commands.{MODULES.get(args.verb, args.verb)}"
     try:
         return int(importlib.import_module(module).main(args))

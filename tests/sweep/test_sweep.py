@@ -41,6 +41,18 @@ def test_asked_to_stop_it_stops_everything_and_says_so(trial, tmp_path_factory):
     assert not list(temporary.glob("cputrain-*"))
 
 
+def test_a_temporary_folder_too_long_for_sockets_is_said_and_not_used(trial, tmp_path):
+    """As clusters have them: asv's socket and the conductor's cannot be made below it."""
+    temporary = tmp_path / ("node" * 10) / ("job" * 10)
+    temporary.mkdir(parents=True)
+    trial.env["TMPDIR"] = str(temporary)
+    status, out = trial.run("--bench", "First")
+    assert status == 0, out
+    said = f"bench.py: TMPDIR is {len(str(temporary))} bytes long, and sockets have room below 75"
+    assert f"{said}: /tmp is used" in out
+    assert rows(trial)["First", "1"]["status"] == "ok"
+
+
 def test_quick_never_overwrites_full_results(trial):
     status, out = trial.run("--bench", "First")
     assert status == 0, out

@@ -127,6 +127,16 @@ def test_a_missing_compiler_is_a_reason(monkeypatch, tmp_path):
     assert knob.why_not(settled()) is None
 
 
+@pytest.mark.parametrize(("name", "is_fine"), [("my bench", False), ("it's", False), ("ä", True)])
+def test_a_folder_that_inductor_cannot_link_in_is_a_reason(monkeypatch, tmp_path, name, is_fine):
+    monkeypatch.setattr(library_search, "prefixes", lambda: (tmp_path / name,))
+    reason = inductor.InductorCompiler().why_not(asking())
+    assert (reason is None) == is_fine
+    if reason is not None:
+        assert str(tmp_path / name) in reason and "clone into a folder without them" in reason
+    assert inductor.InductorCompiler().why_not(settled()) is None
+
+
 def test_a_clang_without_openmp_s_header_is_a_reason(monkeypatch, tmp_path):
     clang = tmp_path / "clang++"
     clang.write_text("#!/bin/sh\nexit 1\n")

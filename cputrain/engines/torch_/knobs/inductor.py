@@ -14,13 +14,15 @@ one set of threads serves both.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cputrain import paths
 from cputrain.knobs.knob import Knob, Placement
-from cputrain.machine import built, mapped
+from cputrain.machine import built, library_search, mapped
 from cputrain.machine.compilers import (
     HEADER,
     INSTALL,
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
 
 OWN = "g++"
 """Inductor's own choice on Linux, the only one without CXX."""
+IN_WORDS = re.compile(r"[\s'\"\\]")
+"""What takes a path apart that is not quoted: torch 2.13 quotes the folders of headers, and not
+those of libraries."""
 FOLDER = "compiler"
 """Of the script, below TORCHINDUCTOR_CACHE_DIR."""
 
@@ -54,6 +59,10 @@ class InductorCompiler(Knob):
             return f"{missing}: {INSTALL[cxx]}"
         if cxx == "clang++" and openmp_header() is None:
             return f"clang++ has no omp.h: {HEADER}"
+        folder = next(iter(library_search.prefixes()), paths.PROJECT)
+        if IN_WORDS.search(str(folder)):
+            said = f"inductor cannot link torch's libraries in {folder}, for its spaces or quotes"
+            return f"{said}: clone into a folder without them"
         return None
 
     def before_work(self, experiment: Experiment, placement: Placement) -> None:
