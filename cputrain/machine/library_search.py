@@ -47,10 +47,10 @@ def find(name: str, root: Path = ROOT) -> Path:
         if (reason := fault(name, path)) is not None:
             raise Missing(f"{VARIABLE} has {name}={path}: {reason}")
         return path
-    path_or_reason = _search(name, root, prefixes(), os.environ.get("CONDA_PREFIX", ""))
-    if isinstance(path_or_reason, str):
-        raise Missing(path_or_reason)
-    return path_or_reason
+    path, why = _search(name, root, prefixes(), os.environ.get("CONDA_PREFIX", ""))
+    if path is None:
+        raise Missing(why or _how(name, LIBRARIES[name]))
+    return path
 
 
 def why_not(name: str) -> str | None:
@@ -63,9 +63,14 @@ def why_not(name: str) -> str | None:
 
 
 def expected(name: str) -> bool:
-    """Whether asv brings it when it next builds the environment, from requirements.txt."""
-    library = LIBRARIES[name]
+    """Whether asv brings it when it next builds the environment, from requirements.txt.
+
+    Not where the one that it has brought cannot be used.
+    """
+    library, stacks = LIBRARIES[name], prefixes()
     if in_stack() or not library.has_wheel:
+        return False
+    if stacks and _search(name, ROOT, stacks, "")[1]:
         return False
     lines = (paths.PROJECT / "requirements.txt").read_text().splitlines()
     return any(line.partition(";")[0].strip() == library.wheel for line in lines)
@@ -129,8 +134,8 @@ def _joined(by_name: dict[str, Path]) -> str:
 
 
 @functools.cache
-def _search(name: str, root: Path, stacks: tuple[Path, ...], conda: str) -> Path | str:
-    """The file, or the reason why there is none."""
+def _search(name: str, root: Path, stacks: tuple[Path, ...], conda: str) -> tuple[Path | None, str]:
+    """The file; or None, and why those that are there cannot be used: "" where there is none."""
     library, unusable = LIBRARIES[name], ""
     for place in _places(library, root, stacks, conda):
         ranked = [(library.rank(file.name), file) for file in place]
@@ -138,9 +143,9 @@ def _search(name: str, root: Path, stacks: tuple[Path, ...], conda: str) -> Path
             if library.rank(path.resolve().name) is None:
                 continue  # a link to another library, such as LLVM's libomp as libiomp5
             if (reason := fault(name, path)) is None:
-                return path
-            unusable = unusable or f"{path}: {reason}"
-    return f"{name} cannot be used: {unusable}" if unusable else _how(name, library)
+                return path, ""
+            unusable = unusable or f"{name} cannot be used: {path}: {reason}"
+    return None, unusable
 
 
 def _how(name: str, library: OptionalLibrary) -> str:

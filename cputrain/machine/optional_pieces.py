@@ -78,7 +78,10 @@ def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
         absent = f"{piece.name} is not installed"
         why = absent if reason.startswith(absent) else reason  # the command says the rest
         text = f"{why}; skipped without it: {piece.used}"
-        yield Finding("missing", text, command([piece], family))
+        do = command([piece], family)
+        if why == reason and not piece.debian and piece.name in LIBRARIES:
+            do = given(piece.name)  # the wheel is there, and does not do
+        yield Finding("missing", text, do)
     packaged = [piece for piece in missing if piece.debian]
     wheels = [piece for piece in missing if not piece.debian and LIBRARIES[piece.name].has_wheel]
     for kind, pieces in (("packages", packaged), ("wheels", wheels)):
@@ -110,6 +113,11 @@ def distribution(root: Path = reading.ROOT) -> Family:
     return "fedora" if {"fedora", "rhel", "centos"} & set(words) else ""
 
 
+def given(name: str) -> str:
+    """What uses a library of one's own."""
+    return f"python3 bench.py run --library {name}=PATH, where you have it"
+
+
 def command(pieces: Sequence[Piece], family: Family) -> str:
     """The one command that adds `pieces`, which are all packages or all wheels."""
     if pieces[0].debian:
@@ -119,7 +127,7 @@ def command(pieces: Sequence[Piece], family: Family) -> str:
         return {"debian": debian, "fedora": fedora}.get(family, f"{debian}, or {fedora}")
     chosen = [LIBRARIES[piece.name] for piece in pieces]
     if not chosen[0].has_wheel:  # there is none for this machine
-        return f"python3 bench.py run --library {pieces[0].name}=PATH, where you have it"
+        return given(pieces[0].name)
     stacks = library_search.prefixes()
     if stacks:
         python = shlex.quote(str(stacks[0] / "bin/python"))

@@ -94,6 +94,18 @@ def test_its_command_can_be_pasted_where_a_folder_has_a_space(nothing, tree, tmp
     assert words[:3] == [str(stack / ".asv/env/*/bin/python"), "-m", "pip"]
 
 
+def test_no_wheel_is_recommended_where_its_library_is_there_and_cannot_be_used(
+    nothing, tree, tmp_path, monkeypatch
+):
+    stack = tmp_path / "my bench"
+    monkeypatch.setattr(library_search, "prefixes", lambda: (stack,))
+    (stack / "lib").mkdir(parents=True)
+    (stack / "lib" / "libiomp5.so").write_bytes(EXE)
+    finding = by_start(tree.root)["libiomp5"]
+    assert "libiomp5 cannot be used: " in finding.text and "skipped without it" in finding.text
+    assert finding.do == "python3 bench.py run --library libiomp5=PATH, where you have it"
+
+
 def test_before_the_first_run_the_wheels_of_requirements_are_not_missing(
     nothing, tree, monkeypatch
 ):
