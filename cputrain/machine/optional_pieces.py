@@ -74,16 +74,19 @@ def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
     if coming:
         yield Finding("ok", f"optional pieces that asv's environment brings: {', '.join(coming)}")
     family = distribution(root)
+    packaged = [piece for piece in missing if piece.debian]
+    wheels = []
     for piece, reason in missing.items():
         absent = f"{piece.name} is not installed"
-        why = absent if reason.startswith(absent) else reason  # the command says the rest
-        text = f"{why}; skipped without it: {piece.used}"
+        is_absent = reason.startswith(absent)
+        why = absent if is_absent else reason  # the command says the rest
         do = command([piece], family)
-        if why == reason and not piece.debian and piece.name in LIBRARIES:
-            do = given(piece.name)  # the wheel is there, and does not do
-        yield Finding("missing", text, do)
-    packaged = [piece for piece in missing if piece.debian]
-    wheels = [piece for piece in missing if not piece.debian and LIBRARIES[piece.name].has_wheel]
+        if not piece.debian and LIBRARIES[piece.name].has_wheel:
+            if is_absent:
+                wheels.append(piece)
+            else:  # the wheel is there, and does not do
+                do = given(piece.name)
+        yield Finding("missing", f"{why}; skipped without it: {piece.used}", do)
     for kind, pieces in (("packages", packaged), ("wheels", wheels)):
         if len(pieces) > 1:
             names = ", ".join(piece.name for piece in pieces)
