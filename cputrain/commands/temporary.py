@@ -21,4 +21,4 @@ def shorten() -> str | None:
         return None
     os.environ["TMPDIR"] = SHORT
     tempfile.tempdir = None  # it is looked up again
-    return f"TMPDIR is {length} bytes long, and sockets have room below {most}: {SHORT} is used"
+    return f"TMPDIR is {length} bytes long, and sockets have room up to {most}: {SHORT} is used"

@@ -48,7 +48,7 @@ def test_a_temporary_folder_too_long_for_sockets_is_said_and_not_used(trial, tmp
     trial.env["TMPDIR"] = str(temporary)
     status, out = trial.run("--bench", "First")
     assert status == 0, out
-    said = f"bench.py: TMPDIR is {len(str(temporary))} bytes long, and sockets have room below 75"
+    said = f"bench.py: TMPDIR is {len(str(temporary))} bytes long, and sockets have room up to 75"
     assert f"{said}: /tmp is used" in out
     assert rows(trial)["First", "1"]["status"] == "ok"
 
