@@ -197,4 +197,5 @@ def _save(path: Path, wanted: dict[str, dict[str, Any]]) -> None:
                 MachineCollection.save(name, entry, _path=str(copy))
             copy.replace(path)
     except OSError as error:
-        raise MachineError(f"asv's registry {path}: {error.strerror or error}") from error
+        why = f"asv's registry {path} cannot be written: {error.strerror or error}"
+        raise MachineError(f"{why}; HOME has to be a folder of yours") from error

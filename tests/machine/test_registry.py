@@ -2,6 +2,7 @@
 
 import json
 import platform
+from pathlib import Path
 
 import pytest
 
@@ -158,9 +159,15 @@ def test_a_broken_registry_is_one_line_and_left_alone(server, home, content):
     assert path.read_text() == content
 
 
-def test_a_registry_that_cannot_be_written_is_one_line(server, tmp_path):
+def test_a_registry_that_cannot_be_written_is_one_line(server):
+    with pytest.raises(MachineError, match=r"cannot be written: .*; HOME has to be a") as why:
+        registry.register(Path("/proc/registry.json"), server.root)  # for root too
+    assert "\n" not in str(why.value)
+
+
+def test_a_registry_that_cannot_be_read_is_one_line(server, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(MachineError, match="file"):
+    with pytest.raises(MachineError, match="Not a directory"):
         registry.register(tmp_path / "file" / "registry.json", server.root)
 
 
