@@ -20,8 +20,8 @@ from cputrain.record.cell import SCHEMA, CellRecord
 SMALL = {"n_layer": 1, "n_embd": 32, "n_head": 2, "threads": 1}
 NATIVE = {"engine": "native", **SMALL, "seq_len": 64}
 TORCH = {"engine": "torch", **SMALL, "seq_len": 32}
-LONG = 60
-"""Pairs of a cell that is still running when a test is done with it, some ten seconds of them. Half
+LONG = 40
+"""Pairs of a cell that is still running when a test is done with it, some eight seconds. Half
 as many are taken again where other tests have the CPUs: of 4 000 pairs the third may never come."""
 BUDGET = {"warm_up_steps": 4, "learning_rate": 0.005}
 
