@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ INSTALL = {
     "clang++": "apt install clang (Fedora: dnf install clang)",
 }
 HEADER = "apt install libomp-dev (Fedora: dnf install libomp-devel)"
+PYTHON_HEADERS = "apt install python3-dev (Fedora: dnf install python3-devel)"
 BINUTILS = "apt install binutils (Fedora: dnf install binutils)"
 MARCH = {"native": "", "avx2": "x86-64-v3", "baseline": "x86-64-v2"}
 """-march by system.instruction_set, where that is below native."""
@@ -37,6 +39,14 @@ def environment() -> dict[str, str]:
 def is_here(program: str) -> bool:
     """Whether it is on PATH."""
     return shutil.which(program) is not None
+
+
+def python_header() -> Path:
+    """This interpreter's Python.h, or where it would be: distributions have it in another package.
+
+    Virtual environments have that of the interpreter that they were made from.
+    """
+    return Path(sysconfig.get_path("include"), "Python.h")
 
 
 def first_error(output: str) -> str:

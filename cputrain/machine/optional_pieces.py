@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 from cputrain import paths
-from cputrain.machine import library_search, reading
+from cputrain.machine import compilers, library_search, reading
 from cputrain.machine.finding import Finding
 from cputrain.machine.library_catalogue import LIBRARIES
 
 Family = Literal["debian", "fedora", ""]
+HEADER = "Python.h"
 NO_ENVIRONMENT = ".asv/env/*/bin/python"
 """asv's interpreter before there is one: the first run makes it."""
 
@@ -52,6 +53,7 @@ PIECES = (
     Piece("numactl", "NumaPolicy", "numactl", "numactl"),
     Piece("gcc", "all of our own C: Framework native, Compiler gcc", "gcc", "gcc"),
     Piece("g++", "torch.compile's inductor", "g++", "gcc-c++"),
+    Piece(HEADER, "torch.compile's inductor", "python3-dev", "python3-devel"),
     Piece("clang++", "InductorCompiler clang++, Compiler clang", "clang", "clang"),
 )
 
@@ -94,10 +96,14 @@ def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
 
 
 def find(name: str, root: Path = reading.ROOT) -> Path:
-    """The file of a library or a program. Raises library_search.Missing."""
+    """The file of a library, a program or a header. Raises library_search.Missing."""
     if name in LIBRARIES:
         return library_search.find(name, root)
-    program = shutil.which(name)
+    if name == HEADER:
+        header = compilers.python_header()
+        program = str(header) if header.exists() else None
+    else:
+        program = shutil.which(name)
     if program is None:
         raise library_search.Missing(f"{name} is not installed")
     return Path(program)

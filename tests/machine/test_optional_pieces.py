@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cputrain import paths
-from cputrain.machine import library_search, optional_pieces
+from cputrain.machine import compilers, library_search, optional_pieces
 from cputrain.machine.library_catalogue import LIBRARIES
 
 
@@ -19,6 +19,7 @@ def nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(library_search, "prefixes", lambda: (tmp_path / "env",))
     monkeypatch.setattr(library_search, "in_stack", lambda: True)
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(compilers, "python_header", lambda: tmp_path / "Python.h")
     for name in (library_search.VARIABLE, "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -37,8 +38,8 @@ def at_once(root, kind):
 
 
 EXE = Path("/proc/self/exe").read_bytes()[:20]
-DEBIAN = "libjemalloc2 libtcmalloc-minimal4 numactl gcc g++ clang"
-FEDORA = "jemalloc gperftools-libs numactl gcc gcc-c++ clang"
+DEBIAN = "libjemalloc2 libtcmalloc-minimal4 numactl gcc g++ python3-dev clang"
+FEDORA = "jemalloc gperftools-libs numactl gcc gcc-c++ python3-devel clang"
 
 
 @pytest.mark.parametrize(
@@ -132,11 +133,13 @@ def test_what_is_there_is_in_one_line_with_its_folder(nothing, tree, monkeypatch
     header = EXE[:16] + b"\3\0" + EXE[18:]
     tree.put({"/usr/lib64/libjemalloc.so.2": header})
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    compilers.python_header().touch()
     (first, *others) = optional_pieces.findings(tree.root)
     assert first.level == "ok"
     programs = "numactl, gcc, g++, clang++ in /usr/bin"
     assert f"jemalloc in {tree.root}/usr/lib64; {programs}" in first.text
-    assert not {"jemalloc", "g++"} & {f.text.split()[0] for f in others}
+    assert f"Python.h in {tmp_path}" in first.text
+    assert not {"jemalloc", "g++", "Python.h"} & {f.text.split()[0] for f in others}
 
 
 def test_a_given_path_that_is_bad_says_so(nothing, tree, monkeypatch):

@@ -20,6 +20,7 @@ from torch._inductor import metrics as inductor_metrics
 from cputrain.engines import EngineError
 from cputrain.engines.torch_.schema import CacheUse, Compiled
 from cputrain.experiment.runtime import Runtime
+from cputrain.machine import compilers
 
 NO_FUSION: dict[str, Any] = {
     "max_fusion_size": 1,
@@ -45,6 +46,9 @@ CACHE = {
     "autograd_bypasses": ("aot_autograd", "autograd_cache_bypass"),
 }
 """Dynamo's counters of the caches of compiled code; a bypass is a graph that cannot be kept."""
+
+COMPILER_SAID = "Output:"
+"""The line of inductor's error below which the C++ compiler's output stands."""
 
 
 class Compilation:
@@ -123,8 +127,11 @@ class Compilation:
         """What to raise for an error in a compiled step: memory errors stay what they are."""
         if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
             return error
-        # The first line says who failed, the second why.
+        # The first line says who failed, the second why; where a compiler did, what it said.
         lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+        if COMPILER_SAID in lines:
+            said = "\n".join(lines[lines.index(COMPILER_SAID) + 1 :])
+            lines[1:] = [f"({compilers.first_error(said)})"]
         text = " ".join([f"{type(error).__name__}:", *lines[:2]])
         return EngineError(f"torch.compile with {self._backend}: {text}")
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from settled import settled
@@ -125,6 +126,32 @@ def test_a_missing_compiler_is_a_reason(monkeypatch, tmp_path):
     knob = inductor.InductorCompiler()
     assert "clang (Fedora: dnf install clang)" in knob.why_not(asking("clang++"))
     assert knob.why_not(settled()) is None
+
+
+def test_missing_headers_of_python_are_a_reason(monkeypatch, tmp_path):
+    """Distributions have them in a package of their own, and inductor's C++ includes them."""
+    assert compilers.python_header().is_file(), "tests of inductor need them"
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / name))
+    reason = inductor.InductorCompiler().why_not(asking())
+    assert f"{tmp_path}/include/Python.h is not there: apt install python3-dev" in reason
+    assert inductor.InductorCompiler().why_not(settled()) is None
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_what_the_compiler_says_is_in_the_failure(tmp_path):
+    """Inductor's own first lines are "C++ compile error" and "Command:"."""
+    torch = pytest.importorskip("torch")
+    from torch._inductor import exc
+
+    from cputrain.engines.torch_.compile import Compilation
+
+    compilation = Compilation(torch.nn.Linear(2, 2), settled(compile="inductor").runtime, True)
+    words = ["g++", "-fsyntax-only", str(tmp_path / "a.cpp")]
+    (tmp_path / "a.cpp").write_text("#include <no_such_header.h>\n")
+    said = subprocess.run(words, capture_output=True, text=True).stderr
+    error = compilation.failure(exc.InductorError(exc.CppCompileError(words, said), None))
+    assert str(error).endswith("fatal error: no_such_header.h: No such file or directory)")
+    assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("my bench", False), ("it's", False), ("ä", True)])

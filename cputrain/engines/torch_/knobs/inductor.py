@@ -27,9 +27,11 @@ from cputrain.machine.compilers import (
     HEADER,
     INSTALL,
     MARCH,
+    PYTHON_HEADERS,
     is_here,
     link_to_intel,
     openmp_header,
+    python_header,
 )
 from cputrain.machine.reading import Unknown
 
@@ -59,6 +61,10 @@ class InductorCompiler(Knob):
             return f"{missing}: {INSTALL[cxx]}"
         if cxx == "clang++" and openmp_header() is None:
             return f"clang++ has no omp.h: {HEADER}"
+        header = python_header()
+        if not header.exists():
+            missing = f"inductor's C++ includes Python.h, and {header} is not there"
+            return f"{missing}: {PYTHON_HEADERS}"
         folder = next(iter(library_search.prefixes()), paths.PROJECT)
         if IN_WORDS.search(str(folder)):
             said = f"inductor cannot link torch's libraries in {folder}, for its spaces or quotes"
