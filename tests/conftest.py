@@ -54,15 +54,23 @@ def environments(path: Path) -> set[str]:
     return names & {*ENVIRONMENTS} or {"stack"}
 
 
-def pytest_ignore_collect(collection_path, config):
+def is_of_others(path: Path, here: str | None) -> bool:
+    """Whether a file, or all that lies in a folder, is for other environments than `here`."""
+    files = path.rglob("test_*.py") if path.is_dir() else [path] if path.suffix == ".py" else []
+    return bool(here and files and not any(here in environments(file) for file in files))
+
+
+def pytest_configure(config):
+    """Leave out what was named and is of others: pytest takes it for mistyped, and runs nothing."""
     here = config.getoption("environment")
-    if collection_path.is_dir():
-        files = collection_path.rglob("test_*.py")
-    else:
-        files = [collection_path] if collection_path.suffix == ".py" else []
-    if here and files and not any(here in environments(file) for file in files):
-        return True
-    return None
+    named = config.args_source is config.ArgsSource.ARGS
+    if named:
+        paths = {arg: config.invocation_params.dir / arg.partition("::")[0] for arg in config.args}
+        config.args = [arg for arg in config.args if not is_of_others(paths[arg], here)]
+
+
+def pytest_ignore_collect(collection_path, config):
+    return True if is_of_others(collection_path, config.getoption("environment")) else None
 
 
 def pytest_collection_modifyitems(items):

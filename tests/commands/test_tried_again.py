@@ -121,6 +121,18 @@ def test_nothing_selected_is_a_failure_only_where_it_is_so_for_all(run):
     assert run(words=["-k", "nonesuch"])[0] == 1
 
 
+@pytest.mark.parametrize("processes", [0, 1])
+def test_a_file_that_is_named_runs_where_its_libraries_are(processes, capfd, monkeypatch):
+    """pytest ends with an error, and runs nothing, where it ignores a file that is named."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+    there = ["tests/test_atomic.py::test_an_error_names_the_file"]
+    here = ["tests/test_wording.py"]
+    part = verb.TestPart("here", "tools", verb.Path(sys.executable))
+    assert part.run([*there, *here, "--collect-only"], processes) == 0
+    assert "test_wording" in capfd.readouterr().out
+    assert part.run([*there, "--collect-only"], processes) == verb.NOTHING_SELECTED
+
+
 def test_what_ends_its_process_is_a_failure_of_one_test(run):
     status, said = run(ENDED, processes=1)
     assert status == 0 and "crashed while running 'tests/test_1.py::test_ended'" in said
