@@ -45,6 +45,9 @@ KINDS: dict[str, tuple[Kind, int]] = {
 """What records are, by the name of their file, with its schema."""
 LONGEST = 20_000
 """Letters of a text in a record."""
+DEEPEST = 32
+"""Lists and dictionaries in each other: how many an interpreter can read differs by its version."""
+TOO_DEEP = "nested too deeply for a record"
 FIRST_YEAR, LAST_YEAR = 2020, 2100
 
 
@@ -134,7 +137,7 @@ def record(place: str, text: bytes, machine: str) -> Record:
     except files.RecordError as error:
         raise Refused(str(error).split("; delete")[0].split(": delete")[0]) from error
     except RecursionError as error:
-        raise Refused("nested too deeply for a record") from error
+        raise Refused(TOO_DEEP) from error
     named = {"machine": ({its.machine} if isinstance(its, Altered) else _machines(its), machine)}
     if isinstance(its, CellRecord):
         named["suite"] = ({its.key.suite}, suite)
@@ -177,12 +180,14 @@ def _check_time(text: str) -> None:
         raise Refused(f"it started at {text!r:.60}, which is no time of a run") from error
 
 
-def _check_texts(value: Any) -> None:
+def _check_texts(value: Any, depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise Refused(TOO_DEEP)
     if isinstance(value, str) and len(value) > LONGEST:
         raise Refused(f"a text in it has {len(value)} letters, and {LONGEST} are the most")
     if isinstance(value, dict | list):
         for item in (*value, *value.values()) if isinstance(value, dict) else value:
-            _check_texts(item)
+            _check_texts(item, depth + 1)
 
 
 def _table(text: bytes, machine: str) -> list[Row]:
