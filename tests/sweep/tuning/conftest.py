@@ -1,19 +1,29 @@
 """Whole tunings by the production code, on simulated step times."""
 
+from pathlib import Path
+
 import pytest
 
 
 @pytest.fixture
-def tune(own_root):
-    """Tune an experiment on a simulated machine; the tuning and its workers."""
+def tune(own_root, monkeypatch):
+    """Tune an experiment on a simulated machine; the tuning and its workers.
+
+    It has libiomp5, as asv's environment will, so that the launch line can name it.
+    """
     # Here, as this file is read in environments that lack what these import.
     from simulated_workers import Simulated
 
     from cputrain.engines import specs
+    from cputrain.machine import library_search
     from cputrain.run.session import Session
     from cputrain.sweep.tuning import reduced
     from cputrain.sweep.tuning.planned import PlannedTuning
     from cputrain.sweep.tuning.verb import Tune
+
+    library = own_root / "libiomp5.so"
+    library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
+    monkeypatch.setenv(library_search.VARIABLE, f"libiomp5={library}")
 
     def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
         usual = specs.settle(experiment)
