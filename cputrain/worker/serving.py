@@ -35,7 +35,9 @@ class Server(Protocol):
 def begin(descriptor: int) -> None:
     """What a worker does first: whatever it starts shall not hold its answers open."""
     os.set_inheritable(descriptor, False)
-    faulthandler.enable()
+    # Of the thread that failed: others run on while their stacks are read, which can fault too, and
+    # the process would end by that signal instead.
+    faulthandler.enable(all_threads=False)
     # Were memory to run out, the kernel should end this process and not asv.
     Path("/proc/self/oom_score_adj").write_text("1000")
 
