@@ -175,6 +175,13 @@ def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
     assert raced.warm_step_s > 2 * 1.0 / 8 and raced.outcome == "adopted"
 
 
+def test_who_is_far_slower_by_its_warm_up_takes_no_block():
+    ran, _ = run((3.0, 0.8), noise=0.01)
+    slow, fast = ran.race.candidates
+    assert slow.outcome == "dropped" and "by its fastest step before the race" in slow.reason
+    assert not slow.step_s and fast.outcome == "adopted"
+
+
 def test_blocks_on_one_core_end_no_candidate_and_are_taken_again():
     def at(number, is_reference):
         return "one core" if number < 2 and not is_reference else "near"
