@@ -63,8 +63,7 @@ def is_of_others(path: Path, here: str | None) -> bool:
 def pytest_configure(config):
     """Leave out what was named and is of others: pytest takes it for mistyped, and runs nothing."""
     here = config.getoption("environment")
-    named = config.args_source is config.ArgsSource.ARGS
-    if named:
+    if config.args_source is config.ArgsSource.ARGS:
         paths = {arg: config.invocation_params.dir / arg.partition("::")[0] for arg in config.args}
         config.args = [arg for arg in config.args if not is_of_others(paths[arg], here)]
 

@@ -17,7 +17,7 @@ from cputrain.machine.finding import Finding
 from cputrain.machine.library_catalogue import LIBRARIES
 
 Family = Literal["debian", "fedora", ""]
-HEADER = "Python.h"
+PYTHON_H = "Python.h"
 NO_ENVIRONMENT = ".asv/env/*/bin/python"
 """asv's interpreter before there is one: the first run makes it."""
 
@@ -53,7 +53,7 @@ PIECES = (
     Piece("numactl", "NumaPolicy", "numactl", "numactl"),
     Piece("gcc", "all of our own C: Framework native, Compiler gcc", "gcc", "gcc"),
     Piece("g++", "torch.compile's inductor", "g++", "gcc-c++"),
-    Piece(HEADER, "torch.compile's inductor", "python3-dev", "python3-devel"),
+    Piece(PYTHON_H, "torch.compile's inductor", "python3-dev", "python3-devel"),
     Piece("clang++", "InductorCompiler clang++, Compiler clang", "clang", "clang"),
 )
 
@@ -99,11 +99,9 @@ def find(name: str, root: Path = reading.ROOT) -> Path:
     """The file of a library, a program or a header. Raises library_search.Missing."""
     if name in LIBRARIES:
         return library_search.find(name, root)
-    if name == HEADER:
-        header = compilers.python_header()
-        program = str(header) if header.exists() else None
-    else:
-        program = shutil.which(name)
+    if name == PYTHON_H and (header := compilers.python_header()).exists():
+        return header
+    program = shutil.which(name)
     if program is None:
         raise library_search.Missing(f"{name} is not installed")
     return Path(program)

@@ -133,7 +133,7 @@ def record(place: str, text: bytes, machine: str) -> Record:
     try:
         its: Record = files.decode(text, kind, schema)
         recorded.require_readable(workers(its))
-        _check_texts(msgspec.json.decode(text))
+        _check_values(msgspec.json.decode(text))
     except files.RecordError as error:
         raise Refused(str(error).split("; delete")[0].split(": delete")[0]) from error
     except RecursionError as error:
@@ -180,14 +180,14 @@ def _check_time(text: str) -> None:
         raise Refused(f"it started at {text!r:.60}, which is no time of a run") from error
 
 
-def _check_texts(value: Any, depth: int = 0) -> None:
+def _check_values(value: Any, depth: int = 0) -> None:
     if depth > DEEPEST:
         raise Refused(TOO_DEEP)
     if isinstance(value, str) and len(value) > LONGEST:
         raise Refused(f"a text in it has {len(value)} letters, and {LONGEST} are the most")
     if isinstance(value, dict | list):
         for item in (*value, *value.values()) if isinstance(value, dict) else value:
-            _check_texts(item, depth + 1)
+            _check_values(item, depth + 1)
 
 
 def _table(text: bytes, machine: str) -> list[Row]:
