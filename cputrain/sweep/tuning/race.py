@@ -22,6 +22,10 @@ MOST = 6
 """Workers that are alive together."""
 WARM_FAR = 2.0
 """A candidate whose fastest step of the warm-up is so many times the reference's is ended."""
+WARM_LONG_S = 1.0
+"""And takes so long; for the others a block is soon taken, and tells more. Where others had the
+CPUs, of two that were equal one had a fastest step of 3 ms in its warm-up and the other one of 370,
+while their blocks took the same."""
 MOST_TRIES = 2
 """Rotations of a race at most, over those of its last rung: blocks that do not count are taken
 again."""
@@ -129,7 +133,8 @@ class Racing:
         runner.running = running = self._workers.start(run, within_s)
         runner.ready_s, runner.warm_step_s = running.ready_s, running.warm_step_s
         times = running.warm_step_s / reference.warm_step_s
-        if halves and times > WARM_FAR and reduced.is_alike(run, reference.experiment):
+        is_far = times > WARM_FAR and running.warm_step_s > WARM_LONG_S
+        if halves and is_far and reduced.is_alike(run, reference.experiment):
             self._workers.end(running)
             runner.ended("dropped", f"{times:.1f}x by its fastest step before the race")
 

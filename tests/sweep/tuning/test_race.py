@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -110,7 +111,7 @@ def test_who_is_far_slower_takes_no_block():
     assert fast.outcome == "adopted"
     # What it was given to be warm: not 25 times what the others took.
     assert workers.seconds < 60
-    (slow,) = run((3.0,))[0].race.candidates
+    (slow,) = run((3.0,), step_s=0.5)[0].race.candidates
     assert (slow.outcome, slow.step_s) == ("dropped", [])
 
 
@@ -176,10 +177,23 @@ def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
 
 
 def test_who_is_far_slower_by_its_warm_up_takes_no_block():
-    ran, _ = run((3.0, 0.8), noise=0.01)
+    ran, _ = run((3.0, 0.8), step_s=0.5, noise=0.01)
     slow, fast = ran.race.candidates
     assert slow.outcome == "dropped" and "by its fastest step before the race" in slow.reason
     assert not slow.step_s and fast.outcome == "adopted"
+
+
+def test_who_was_held_up_while_it_warmed_up_is_not_far_slower_for_that():
+    class Busy(Simulated):
+        """Others have the CPUs while the candidates warm up."""
+
+        def start(self, experiment, within_s):
+            running = super().start(experiment, within_s)
+            return running if experiment == BEST else replace(running, warm_step_s=0.4)
+
+    ran, _ = run((0.8, 1.3), step_s=0.003, noise=0.01, host=Busy)
+    assert all(raced.step_s for raced in ran.race.candidates)
+    assert ran.race.candidates[0].outcome == "adopted"
 
 
 def test_blocks_on_one_core_end_no_candidate_and_are_taken_again():
