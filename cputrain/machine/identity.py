@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cputrain.machine import cpu, facts, reading
+from cputrain.machine import allotted, cpu, facts, reading
 
 WITHOUT = r"\((r|tm)\)|@.*|\bwith\b.*|\b(cpu|processor|\d+-core|(dual|quad|six|eight)-core)\b"
 """What a CPU's brand says and a name does not need."""
@@ -30,10 +30,11 @@ def present(root: Path = reading.ROOT) -> dict[str, str | None]:
 
 
 def machine_name(root: Path = reading.ROOT) -> str:
-    """A readable name for this machine: brand, cores, and four digits of who it is.
+    """A readable name for this machine: brand, cores, four digits of who it is, and `allotted`.
 
-    The same from run to run, with CPUs masked and after a new kernel; different for machines of
-    one kind, and for machines of several kinds that are clones of one disk image.
+    The same from run to run and after a new kernel; different for machines of one kind, for
+    machines of several kinds that are clones of one disk image, and where fewer of its CPUs, or
+    of their time, may be used.
     """
     return _named(root, f"{_who(root)} {_hardware(root)}")
 
@@ -64,7 +65,8 @@ def _named(root: Path, who: str) -> str:
     except reading.Unknown:
         cores = f"{os.cpu_count()}t"  # threads, where the kernel tells no cores
     # Hashed with a word of our own, as machine-id(5) asks: the id itself is confidential.
-    return f"{slug}-{cores}-{hashlib.sha256(f'cputrain {who}'.encode()).hexdigest()[:4]}"
+    digits = hashlib.sha256(f"cputrain {who}".encode()).hexdigest()[:4]
+    return f"{slug}-{cores}-{digits}{allotted.suffix(root)}"
 
 
 def _brand(root: Path) -> str | None:

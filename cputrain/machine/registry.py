@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cputrain import paths
-from cputrain.machine import facts, identity, reading
+from cputrain.machine import allotted, facts, identity, reading
 from cputrain.machine.reading import MachineError
 
 RESERVED = (
@@ -110,6 +110,8 @@ def register(
     present = {key: value for key, value in identity.present(root).items() if value or key != "cpu"}
     entry = {**Machine.get_defaults(), **present, "machine": name}
     wanted, notes = {name: entry}, [note] if note else []
+    if (part := allotted.line(root)) is not None:
+        notes.append(f"{part}: its results stand by themselves, as those of machine {name}")
     host = platform.node()
     if host and host not in RESERVED:
         other = known.get(host)

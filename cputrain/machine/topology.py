@@ -78,7 +78,8 @@ class Topology:
             TopologyError: there are not that many, or `n` is not positive.
         """
         if not 1 <= n <= len(self.cpus):
-            raise TopologyError(f"only {len(self.cpus)} CPUs are allowed here, not {n}")
+            are = "CPU is" if len(self.cpus) == 1 else "CPUs are"
+            raise TopologyError(f"only {len(self.cpus)} {are} allowed here, not {n}")
         seen: dict[int, int] = {}
         ranked = []
         for cpu in self.cpus:

@@ -17,6 +17,7 @@ from cputrain.machine.reading import MachineError
 pytestmark = pytest.mark.tools
 
 HOST = "somehost"
+QUOTA = "/sys/fs/cgroup/user.slice/job/cpu.max"
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +31,13 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(platform, "node", lambda: HOST)
     monkeypatch.setattr(platform, "uname", lambda: real._replace(node=HOST))
     return folder
+
+
+@pytest.fixture
+def server(server):
+    """One all of whose CPUs may be used."""
+    server.put({QUOTA: "max 100000"})
+    return server
 
 
 def entries(home):
@@ -144,6 +152,19 @@ def test_an_own_entry_of_an_older_name_is_renewed(server, home):
     registry.register(root=server.root, name="old")
     done = registry.register(root=server.root)
     assert done.note is None and entries(home)[HOST]["machine"] == done.name
+
+
+def test_a_part_of_a_machine_has_a_name_and_results_of_its_own(server, home):
+    whole = registry.register(root=server.root)
+    server.put({QUOTA: "250000 100000"})
+    part = registry.register(root=server.root)
+    assert part.name == f"{whole.name}-quota2.5" and part.note is not None
+    assert part.note.startswith("the time of 2.5 CPUs (a cgroup's quota) may be used here")
+    assert entries(home)[HOST]["machine"] == part.name
+    server.put({QUOTA: "max 100000"})
+    assert registry.register(root=server.root) == whole
+    assert entries(home)[HOST]["machine"] == whole.name
+    assert set(entries(home)) == {whole.name, part.name, HOST, "version"}
 
 
 @pytest.mark.parametrize(
