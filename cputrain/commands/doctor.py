@@ -15,6 +15,7 @@ from cputrain.machine import (
     noise,
     optional_pieces,
     pages,
+    power,
     reading,
     state,
     surroundings,
@@ -58,6 +59,24 @@ def _turbo(root: Path) -> Finding:
     switches = Turbo(Files(root)).texts("off")
     (off,) = {*switches.values()}
     return Finding("warn", what, f"echo {off} | sudo tee {' '.join(switches)}")
+
+
+def _power_source(root: Path) -> Finding:
+    if power.source(root) == "mains":
+        return Finding("ok", "power: mains")
+    return Finding("warn", "power: battery; the clock falls as it empties", "plug it in")
+
+
+def _platform_profile(root: Path) -> Finding:
+    try:
+        profile = power.profile(root)
+    except reading.Unknown:
+        return Finding("ok", "platform profile: none here")
+    what = f"platform profile: {profile}"
+    if profile == "performance":
+        return Finding("ok", what)
+    do = f"echo performance | sudo tee {power.PROFILE}"
+    return Finding("warn", f"{what}; the firmware keeps power, and so clocks, down", do)
 
 
 def _smt(root: Path) -> Finding:
@@ -142,6 +161,8 @@ def _schedstat(root: Path) -> Finding:
 _LOOKS: dict[str, Callable[[Path], Finding]] = {
     "governor": _governor,
     "turbo": _turbo,
+    "power": _power_source,
+    "platform profile": _platform_profile,
     "SMT": _smt,
     "load": _load,
     "transparent huge pages": _huge_pages,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from cputrain.machine import mapped, pages, reading, temperature
+from cputrain.machine import mapped, pages, power, reading, temperature
 from cputrain.machine.controls.control import Files
 from cputrain.machine.controls.cpufreq import Turbo
 
@@ -24,6 +24,7 @@ def read(cpus: Sequence[int], root: Path = reading.ROOT) -> dict[str, Any]:
 
     cpufreq_driver, governor, energy_preference: of the CPUs of the mask; several joined by ", ".
     turbo: on or off.
+    power_source, platform_profile: see `power`.
     min_ghz, max_ghz: the limits that are set; the lowest and highest of the mask's CPUs.
     huge_pages, huge_pages_defrag: the machine's modes of transparent huge pages.
     anon_huge_bytes: of this process, in such pages.
@@ -44,6 +45,8 @@ def read(cpus: Sequence[int], root: Path = reading.ROOT) -> dict[str, Any]:
         "governor": lambda: _words(root, cpus, "scaling_governor"),
         "energy_preference": lambda: _words(root, cpus, "energy_performance_preference"),
         "turbo": lambda: turbo(root),
+        "power_source": lambda: power.source(root),
+        "platform_profile": lambda: power.profile(root),
         "min_ghz": lambda: min(_limits(root, cpus, "scaling_min_freq")),
         "max_ghz": lambda: max(_limits(root, cpus, "scaling_max_freq")),
         "huge_pages": lambda: pages.huge_page_mode(root),

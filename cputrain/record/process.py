@@ -46,6 +46,8 @@ class State(Readings, frozen=True, kw_only=True):
     governor: str | None = None
     energy_preference: str | None = None
     turbo: str | None = None
+    power_source: str | None = None
+    platform_profile: str | None = None
     min_ghz: Number | None = None
     max_ghz: Number | None = None
     huge_pages: str | None = None

@@ -9,7 +9,7 @@ from typing import Protocol
 from cputrain.machine import lock, registry
 from cputrain.machine.controls import journal, leftover
 from cputrain.run.session import Session
-from cputrain.sweep import asvenv, other_commits, others, plan, prepare, stopping
+from cputrain.sweep import asvenv, disturbing, other_commits, plan, prepare, stopping
 from cputrain.sweep.progress import Progress
 
 
@@ -68,7 +68,8 @@ def drive(measurement: Measurement, session: Session) -> int:
     asv = asvenv.Asv(session.mode, registered.name)
     try:
         prepare.everything(asv, suites, session.offline, progress)
-        progress.say(others.line())
+        for line in disturbing.lines():
+            progress.say(line)
         measurement.measure(asv)
         if session.mode == "full":
             cells = prepare.runnable(suites)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cputrain.commands import doctor
-from cputrain.machine import busy
+from cputrain.machine import busy, power
 
 
 def finding_of(root, what):
@@ -127,3 +127,17 @@ def test_the_verb_prints_what_to_do_below_each_warning(monkeypatch, capsys):
         "warn    b: not",
         "        -> mend it",
     ]
+
+
+def test_a_laptop_s_power_is_looked_at(server):
+    assert finding_of(server.root, "power: ").level == "unknown"
+    assert finding_of(server.root, "platform profile: none here").level == "ok"
+    supply = "/sys/class/power_supply/BAT0"
+    server.put({f"{supply}/type": "Battery", f"{supply}/status": "Discharging"})
+    server.put({power.PROFILE: "balanced"})
+    assert finding_of(server.root, "power: battery").do == "plug it in"
+    profile = finding_of(server.root, "platform profile: balanced")
+    assert profile.do == "echo performance | sudo tee /sys/firmware/acpi/platform_profile"
+    server.put({power.PROFILE: "performance", f"{supply}/status": "Charging"})
+    assert finding_of(server.root, "power: mains").level == "ok"
+    assert finding_of(server.root, "platform profile: performance").level == "ok"

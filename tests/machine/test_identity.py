@@ -13,7 +13,7 @@ from cputrain.machine import identity, registry
 
 def test_the_name_is_readable_and_stable(server):
     name = identity.machine_name(server.root)
-    assert re.fullmatch(r"intel-xeon-platinum-8370c-8c-[0-9a-f]{4}", name)
+    assert re.fullmatch(r"intel-xeon-platinum-8370c-8c-[0-9a-f]{4}-quota1.5", name)
     assert identity.machine_name(server.root) == name
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from cputrain.machine import state, temperature
+from cputrain.machine import power, state, temperature
 from cputrain.machine.reading import Unknown
 
 CPU = "/sys/devices/system/cpu"
@@ -38,6 +38,7 @@ def test_a_server(server):
     for key, label, value in (("temp1", "Package id 0", 61000), ("temp2", "Core 0", 90000)):
         server.put({f"/sys/class/hwmon/hwmon3/{key}_label": label})
         server.put({f"/sys/class/hwmon/hwmon3/{key}_input": value})
+    server.put({power.PROFILE: "balanced", f"/{power.SUPPLIES}/AC/type": "Mains"})
     own(server)
     readings = state.read((0, 1, 2, 3), server.root)
     assert {key: value for key, value in readings.items() if "threadpools" not in key} == {
@@ -45,6 +46,8 @@ def test_a_server(server):
         "governor": "powersave",
         "energy_preference": "balance_performance",
         "turbo": "on",
+        "power_source": "mains",
+        "platform_profile": "balanced",
         "min_ghz": 0.8,
         "max_ghz": 3.5,
         "huge_pages": "always",
