@@ -49,9 +49,12 @@ class ThreadPinning(suite.Suite):
 
 
 class CpuAffinity(suite.Suite):
-    """Which CPUs: one on each core, both of half the cores, one socket, some of each socket."""
+    """Which CPUs: one on each core, both of half the cores, one socket or kind of core, or some."""
 
-    values = ("one_per_core", "siblings", "one_socket", "scattered")
+    values = (
+        *("one_per_core", "siblings", "one_socket", "scattered"),
+        *("performance_cores", "efficiency_cores"),
+    )
 
     @classmethod
     def base(cls):

@@ -90,6 +90,16 @@ def _smt(root: Path) -> Finding:
     return Finding("ok", what)
 
 
+def _kinds_of_cores(root: Path) -> Finding:
+    cores = cpu.online(root).cores
+    efficient = sum(core[0].is_efficient for core in cores)
+    if not efficient:
+        return Finding("ok", "cores: all of one kind")
+    fast = len(cores) - efficient
+    what = f"cores: {fast} for performance and {efficient} for efficiency"
+    return Finding("ok", f"{what}; CpuAffinity and tune tell if the first alone are faster")
+
+
 def _load(root: Path) -> Finding:
     load = float(reading.text(root, "/proc/loadavg").split()[0])
     what = f"load: {load:g} over the last minute"
@@ -164,6 +174,7 @@ _LOOKS: dict[str, Callable[[Path], Finding]] = {
     "power": _power_source,
     "platform profile": _platform_profile,
     "SMT": _smt,
+    "cores": _kinds_of_cores,
     "load": _load,
     "transparent huge pages": _huge_pages,
     "swap": _swap,

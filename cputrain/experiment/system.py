@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from cputrain.experiment.fields import one_of, real, refuse, whole_or_none
 
-AFFINITIES = ("default", "one_per_core", "siblings", "one_socket", "scattered")
+AFFINITIES = (
+    *("default", "one_per_core", "siblings", "one_socket", "scattered"),
+    *("performance_cores", "efficiency_cores"),
+)
 PINNINGS = ("none", "close", "spread", "explicit")
 WAIT_POLICIES = ("default", "active", "passive", "spin_0")
 OMP_RUNTIMES = ("libgomp", "libiomp5")
@@ -37,7 +40,8 @@ class System:
         preload: shared libraries loaded before everything else, absolute paths.
         affinity: which CPUs: default (by `cores`); one_per_core; siblings (as many CPUs and
             threads as cores, on half of them); one_socket; scattered (as many CPUs as one
-            socket has cores, in turns from each socket).
+            socket has cores, in turns from each socket); performance_cores, efficiency_cores (one
+            CPU on each of a hybrid processor's cores of that kind).
         pinning: how OpenMP's threads are bound: none, close, spread, explicit (CPU by CPU).
         wait_policy: what OpenMP's threads do while they wait: default, active (spin), passive
             (sleep), spin_0 (sleep at once, by the runtime's own setting).

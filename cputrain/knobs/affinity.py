@@ -30,7 +30,7 @@ class CpuAffinity(Knob):
 
 def kind_of_mask(kind: str, topology: Topology) -> list[Check]:
     """Whether the mask whose CPUs are those of `topology` is of the kind of its name."""
-    from cputrain.knobs.inforce import Check
+    from cputrain.knobs.inforce import Check, same
 
     on_core = sorted({len(core) for core in topology.cores})
     shares = f"{topology.note or 'CPUs of the mask on each of its cores'}"
@@ -39,6 +39,10 @@ def kind_of_mask(kind: str, topology: Topology) -> list[Check]:
     checks = [Check(shares, [1], on_core, topology.note is None and on_core == [1])]
     if kind == "one_per_core":
         return checks
+    if kind in ("performance_cores", "efficiency_cores"):
+        is_efficient = kind == "efficiency_cores"
+        others = [cpu.id for cpu in topology.cpus if cpu.is_efficient != is_efficient]
+        return [*checks, same("CPUs of the mask that are not on " + kind, [], others)]
     sockets, known = list(topology.packages), topology.socket_note is None
     name = topology.socket_note or "sockets of the mask"
     if kind == "one_socket":

@@ -70,6 +70,8 @@ def choose(topology: Topology, system: System) -> tuple[int, ...]:
         "siblings": lambda: _siblings(topology),
         "one_socket": lambda: _firsts(_one_socket(topology)),
         "scattered": lambda: _firsts(_scattered(topology)),
+        "performance_cores": lambda: _firsts(_of_kind(topology, is_efficient=False)),
+        "efficiency_cores": lambda: _firsts(_of_kind(topology, is_efficient=True)),
     }
     return tuple(sorted(cpu.id for cpu in kinds[system.affinity]()))
 
@@ -120,6 +122,14 @@ def _scattered(topology: Topology) -> list[Core]:
     if wanted == 1:
         raise TopologyError("one core is allowed on each socket: one CPU cannot be scattered")
     return _in_turns(topology.cores)[:wanted]
+
+
+def _of_kind(topology: Topology, *, is_efficient: bool) -> list[Core]:
+    """The allowed cores of one kind, of a hybrid processor of which both kinds are allowed."""
+    kinds = {cpu.is_efficient for cpu in topology.cpus}
+    if len(kinds) == 1:
+        raise TopologyError("all allowed cores are of one kind: no hybrid processor shows here")
+    return [core for core in topology.cores if core[0].is_efficient == is_efficient]
 
 
 def _by_package(cores: Iterable[Core]) -> list[list[Core]]:

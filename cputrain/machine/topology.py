@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cputrain.machine import reading
+from cputrain.machine import hybrid, reading
 
 
 class TopologyError(ValueError):
@@ -23,12 +23,14 @@ class Cpu:
         core: the lowest CPU number on the same physical core; unique on the machine.
         package: the socket, 0 where the machine does not say.
         node: the NUMA node, None where the machine does not say.
+        is_efficient: whether it is on one of a hybrid processor's efficiency cores.
     """
 
     id: int
     core: int
     package: int
     node: int | None
+    is_efficient: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class Topology:
     def choose(self, n: int) -> tuple[int, ...]:
         """`n` CPUs, ascending: one per core first, package by package, then second siblings.
 
+        A hybrid processor's performance cores come before the others.
+
         Raises:
             TopologyError: there are not that many, or `n` is not positive.
         """
@@ -85,8 +89,8 @@ class Topology:
         for cpu in self.cpus:
             sibling = seen.get(cpu.core, 0)
             seen[cpu.core] = sibling + 1
-            ranked.append((sibling, cpu.package, cpu.id))
-        return tuple(sorted(id for _, _, id in sorted(ranked)[:n]))
+            ranked.append((sibling, cpu.is_efficient, cpu.package, cpu.id))
+        return tuple(sorted(id for *_, id in sorted(ranked)[:n]))
 
 
 def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = None) -> Topology:
@@ -97,7 +101,7 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
     """
     if allowed is None:
         allowed = os.sched_getaffinity(0)
-    nodes = _nodes(root)
+    nodes, efficient = _nodes(root), hybrid.efficiency_cores(root)
     cpus, silent, homeless = [], [], []
     for id in sorted(allowed):
         folder = f"/sys/devices/system/cpu/cpu{id}/topology"
@@ -112,7 +116,7 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
             package = -1  # as the kernel itself writes it where firmware does not say
         if package < 0:
             homeless.append(id)
-        cpus.append(Cpu(id, core, max(package, 0), nodes.get(id)))
+        cpus.append(Cpu(id, core, max(package, 0), nodes.get(id), id in efficient))
     note = socket_note = None
     if silent:
         which = _which(silent, cpus)

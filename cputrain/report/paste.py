@@ -117,7 +117,7 @@ def _other_engine(fields: Mapping[str, Any]) -> str:
 
 
 def _line(name: str, value: Any, cpus: Sequence[int]) -> str | None:
-    if name == "cores":
-        is_known = value is not None and cpus
+    if name in ("cores", "affinity"):
+        is_known = value not in (None, "default") and cpus
         return f"taskset --cpu-list {reading.as_text(cpus)}" if is_known else None
     return LINES.get(name, lambda _: None)(value)

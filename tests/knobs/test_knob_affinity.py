@@ -20,9 +20,11 @@ from cputrain.run import launch, placement
 KINDS = tuple(kind for kind in AFFINITIES if kind != "default")
 
 
-def machine(*cores):
+def machine(*cores, efficient=()):
     """A machine whose cores are given as (package, CPUs); a node for each package."""
-    cpus = [Cpu(id, ids[0], package, package) for package, ids in cores for id in ids]
+    cpus = [
+        Cpu(id, ids[0], package, package, id in efficient) for package, ids in cores for id in ids
+    ]
     return Topology(tuple(sorted(cpus, key=lambda cpu: cpu.id)))
 
 
@@ -33,7 +35,11 @@ def only(topology, allowed):
 SERVER = machine(*((n // 4, (n, n + 8)) for n in range(8)))
 PLAIN = machine((0, (0,)), (0, (1,)))
 SMT = machine(*((0, (2 * n, 2 * n + 1)) for n in range(4)))
-HYBRID = machine(*((0, (2 * n, 2 * n + 1)) for n in range(4)), *((0, (n,)) for n in range(8, 12)))
+HYBRID = machine(
+    *((0, (2 * n, 2 * n + 1)) for n in range(4)),
+    *((0, (n,)) for n in range(8, 12)),
+    efficient=range(8, 12),
+)
 
 
 def chosen(topology, kind, **changes):
@@ -53,6 +59,9 @@ def chosen(topology, kind, **changes):
         (SMT, "one_per_core", (0, 2, 4, 6)),
         (HYBRID, "one_per_core", (0, 2, 4, 6, 8, 9, 10, 11)),
         (HYBRID, "siblings", tuple(range(8))),
+        (HYBRID, "performance_cores", (0, 2, 4, 6)),
+        (HYBRID, "efficiency_cores", (8, 9, 10, 11)),
+        (only(HYBRID, {1, 2, 9, 11}), "performance_cores", (1, 2)),
         # The second socket has most of the allowed cores.
         (only(SERVER, {0, 8, 5, 6, 7, 13}), "one_socket", (5, 6, 7)),
         (only(SERVER, {0, 8, 5, 6, 7, 13}), "scattered", (0, 5, 6)),
@@ -75,6 +84,9 @@ def test_the_mask_of_each_kind(topology, kind, cpus):
         (PLAIN, "one_socket", "all allowed CPUs are on one socket"),
         (only(SERVER, range(4)), "scattered", "all allowed CPUs are on one socket"),
         (only(SERVER, {0, 4}), "scattered", "one core is allowed on each socket"),
+        (SMT, "performance_cores", "all allowed cores are of one kind"),
+        (only(HYBRID, range(8)), "performance_cores", "all allowed cores are of one kind"),
+        (only(HYBRID, range(8, 12)), "efficiency_cores", "all allowed cores are of one kind"),
     ],
 )
 def test_what_a_machine_lacks_is_one_true_line(topology, kind, line):
@@ -112,7 +124,7 @@ def test_one_node_has_the_cpus_of_the_first_node_alone():
 def test_siblings_have_as_many_threads_as_one_on_each_core():
     """Equal thread counts, or the two could not be compared."""
     counts = {}
-    for kind in KINDS:
+    for kind in ("one_per_core", "siblings", "one_socket", "scattered"):
         cpus = chosen(SERVER, kind)
         cores = only(SERVER, cpus).physical_cores
         counts[kind] = (cores, threads(System(affinity=kind), cpus, cores))
@@ -131,7 +143,9 @@ TOPOLOGIES = st.lists(
 def test_whatever_the_machine_a_mask_is_of_its_kind_or_refused(cores):
     """Hybrid CPUs, odd counts and cut masks among them; every mask passes its own check."""
     ids = iter(range(100))
-    made = machine(*((package, tuple(next(ids) for _ in range(n))) for package, n, _ in cores))
+    shape = [(package, tuple(next(ids) for _ in range(n))) for package, n, _ in cores]
+    single = {its[0] for _, its in shape if len(its) == 1}
+    made = machine(*shape, efficient=single)
     dropped = {core[0].id for core, (_, _, drop) in zip(made.cores, cores, strict=True) if drop}
     topology = only(made, {cpu.id for cpu in made.cpus} - dropped)
     if not topology.cpus:
@@ -164,6 +178,26 @@ def test_whatever_the_machine_a_mask_is_of_its_kind_or_refused(cores):
 def test_a_mask_of_another_kind_is_found(kind, mask):
     with pytest.raises(NotInForce, match=r"asked for .*, found "):
         require(affinity.kind_of_mask(kind, only(SERVER, mask)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "mask"),
+    [
+        ("performance_cores", {0, 2, 8}),
+        ("performance_cores", {0, 1, 2}),  # two of one core
+        ("efficiency_cores", {6, 8, 9}),
+        ("efficiency_cores", {0, 2}),
+    ],
+)
+def test_a_mask_with_cores_of_the_other_kind_is_found(kind, mask):
+    with pytest.raises(NotInForce, match=r"asked for .*, found "):
+        require(affinity.kind_of_mask(kind, only(HYBRID, mask)))
+
+
+def test_a_number_of_cores_takes_the_fast_ones_first():
+    little_first = machine(*((0, (n,)) for n in range(6)), efficient=range(4))
+    assert little_first.choose(1) == (4,) and little_first.choose(3) == (0, 4, 5)
+    assert HYBRID.choose(4) == (0, 2, 4, 6) and HYBRID.choose(8) == (0, 2, 4, 6, 8, 9, 10, 11)
 
 
 def test_a_kernel_that_does_not_say_shows_no_kind():

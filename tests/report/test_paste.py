@@ -77,6 +77,8 @@ def test_cores_are_the_cpus_that_were_measured():
     assert paste.lines(USUAL.but(cores=3).to_json(), USUAL.to_json(), (2, 3, 4)) == [
         "taskset --cpu-list 2-4"
     ]
+    fast = USUAL.but(affinity="performance_cores").to_json()
+    assert paste.lines(fast, USUAL.to_json(), (0, 2, 4)) == ["taskset --cpu-list 0,2,4"]
     assert paste.lines(two, USUAL.to_json()) == ["cores=2"]
     assert paste.lines(USUAL.to_json(), two, (0, 1)) == ["cores=None"]
 

@@ -14,6 +14,8 @@ from typing import Any
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.runtime import PLAIN
+from cputrain.experiment.system import System
+from cputrain.machine.mask import choose
 from cputrain.machine.topology import read_topology
 
 Changes = Mapping[str, Any]
@@ -56,6 +58,7 @@ def table(allowed: tuple[str, ...] = ()) -> list[TuningKnob]:
         TuningKnob("engine", 0.86, _engines, is_engine=True),
         TuningKnob("checkpointing", 0.87, _one_of("activation_checkpointing", (False,))),
         TuningKnob("compile", 0.88, _one_of("compile", ("eager", "inductor"))),
+        TuningKnob("kinds of cores", 0.89, _kinds_of_cores),
         TuningKnob("matmul library", 0.94, _one_of("matmul_backend", MATMULS)),
         TuningKnob("micro-batch", 0.95, _batches, is_whole=True),
         TuningKnob("allocator", 0.96, _one_of("allocator", ALLOCATORS)),
@@ -166,16 +169,28 @@ def _optimizer_kernels(best: Experiment) -> Mapping[str, Changes]:
 
 
 @functools.cache
-def _thread_counts() -> tuple[int | None, ...]:
-    """Every core, every CPU, half of the cores, one core less where there are many."""
-    topology = read_topology()
+def _is_hybrid() -> bool:
+    return len({cpu.is_efficient for cpu in read_topology().cpus}) > 1
+
+
+def _kinds_of_cores(best: Experiment) -> Mapping[str, Changes]:
+    """All cores of a hybrid processor, or the fast ones alone: a step waits for its last thread."""
+    if not _is_hybrid():
+        return {}
+    return _one_of("affinity", ("default", "performance_cores"))(best)
+
+
+@functools.cache
+def _thread_counts(system: System) -> tuple[int | None, ...]:
+    """Every core of a mask, every CPU, half of the cores, one core less where there are many."""
+    topology = read_topology(allowed=choose(read_topology(), system))
     cores, cpus = topology.physical_cores, len(topology.cpus)
     counts = {cpus, cores // 2 or cores, cores - 1 if cores > 3 else cores}
     return (None, *sorted(counts - {cores}, reverse=True))
 
 
 def _threads(best: Experiment) -> Mapping[str, Changes]:
-    return _one_of("threads", _thread_counts())(best)
+    return _one_of("threads", _thread_counts(best.system))(best)
 
 
 def _loaders(best: Experiment) -> Mapping[str, Changes]:

@@ -7,6 +7,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.described import FIELDS
 from cputrain.experiment.presets import PRESETS
+from cputrain.machine.topology import Cpu, Topology
 from cputrain.sweep.tuning import candidates, knobs, reduced
 
 pytestmark = pytest.mark.tools
@@ -92,3 +93,41 @@ def test_what_is_kept_is_judged_by_what_an_engine_makes_of_it():
     assert refused["engine=jax"] == "would have compile xla, not eager, which is kept"
     can, cannot = candidates.of(engines, settled(), ("matmul_backend",), ())
     assert "engine=native openblas" not in {raced.label for raced in (*can, *cannot)}
+
+
+@pytest.fixture
+def hybrid(monkeypatch):
+    """Two cores with two CPUs each, and four slow ones; what the knobs know of it is forgotten."""
+    cpus = [Cpu(id, id // 2 * 2, 0, 0) for id in range(4)]
+    cpus += [Cpu(id, id, 0, 0, is_efficient=True) for id in range(4, 8)]
+
+    def read(allowed=range(8)):
+        return Topology(tuple(cpu for cpu in cpus if cpu.id in allowed))
+
+    monkeypatch.setattr(knobs, "read_topology", read)
+    for known in (knobs._is_hybrid, knobs._thread_counts):
+        known.cache_clear()
+    yield
+    for known in (knobs._is_hybrid, knobs._thread_counts):
+        known.cache_clear()
+
+
+def values(name, best):
+    (knob,) = [knob for knob in knobs.table() if knob.name == name]
+    return list(knob.values(best).values())
+
+
+def test_on_a_hybrid_processor_the_fast_cores_are_tried_alone(hybrid):
+    best = settled()
+    assert values("kinds of cores", best) == [{"affinity": "performance_cores"}]
+    assert [change["threads"] for change in values("threads", best)] == [8, 5, 3]
+    fast = best.but(affinity="performance_cores")
+    assert values("kinds of cores", fast) == [{"affinity": "default"}]
+    assert [change["threads"] for change in values("threads", fast)] == [1]
+
+
+def test_elsewhere_there_is_nothing_to_try_of_it(monkeypatch):
+    knobs._is_hybrid.cache_clear()
+    monkeypatch.setattr(knobs, "read_topology", lambda: Topology((Cpu(0, 0, 0, 0),)))
+    assert values("kinds of cores", settled()) == []
+    knobs._is_hybrid.cache_clear()
