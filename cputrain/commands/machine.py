@@ -10,6 +10,7 @@ from typing import Any
 from cputrain import paths
 from cputrain.errors import UsageError
 from cputrain.machine import (
+    allotted,
     bandwidth,
     clock,
     facts,
@@ -39,6 +40,8 @@ def lines(root: Path = reading.ROOT, result: Path = paths.RESULT) -> list[str]:
     name = registry.name_here(root=root, result=result).name
     static = facts.read_facts(root)
     rows = [("machine", name)]
+    if (part := allotted.line(root)) is not None:
+        rows.append(("allowed", part))
     rows += [(k, v or f"unknown ({static.reasons[k]})") for k, v in static.values.items()]
     try:
         rows.append(("memory_available", f"{memory.available_memory(root) / 2**30:.1f} GiB"))

@@ -7,6 +7,7 @@ Standard library only.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from cputrain.machine import quota, reading
@@ -15,6 +16,8 @@ from cputrain.wording import counted
 ALLOWED = "Cpus_allowed_list"
 """Of /proc/self/status: the affinity mask, within what cgroups and the kernel's command line
 leave."""
+ENDING = re.compile(r"(?:-(?P<cpus>\d+)cpus?)?(?:-quota(?P<time>[\d.e+-]+))?$")
+"""Of a name, as `suffix` has it."""
 
 
 def suffix(root: Path = reading.ROOT) -> str:
@@ -35,6 +38,19 @@ def line(root: Path = reading.ROOT) -> str | None:
     parts = [] if cpus is None else [f"{cpus[0]} of {counted(cpus[1], 'CPU')}"]
     parts += [] if time is None else [f"the time of {time:.3g} CPUs (a cgroup's quota)"]
     return f"{' and '.join(parts)} may be used here" if parts else None
+
+
+def in_words(name: str) -> str:
+    """What the ending of a machine's name says, for people; "" where it says nothing.
+
+    Args:
+        name: as `suffix` ends it; one that somebody has given may end so too.
+    """
+    found = ENDING.search(name)
+    cpus, time = found.group("cpus", "time") if found else (None, None)
+    parts = [] if cpus is None else [counted(int(cpus), "CPU")]
+    parts += [] if time is None else [f"the time of {time} CPUs"]
+    return f"{' and '.join(parts)} of them used" if parts else ""
 
 
 def _cpus(root: Path) -> tuple[int, int] | None:

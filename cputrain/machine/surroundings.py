@@ -7,16 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cputrain.machine import cpuset, facts, quota, reading, topology
-from cputrain.machine.finding import Finding
+from cputrain.machine.finding import Finding, looked
 
 
 def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
     """Quota, cpuset, and what cannot be trusted here."""
-    for name, look in (("cgroup quota", _quota), ("cpuset", _cpuset)):
-        try:
-            yield look(root)
-        except reading.Unknown as error:
-            yield Finding("unknown", f"{name}: {error}")
+    yield from looked({"cgroup quota": _quota, "cpuset": _cpuset}, root)
     yield from _around(root)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cputrain.machine import measurements
+from cputrain.machine import allotted, measurements
 from cputrain.record import files
 from cputrain.results import asvfiles
 from cputrain.results.rates import Peaks, best_step_s, busy_cpus
@@ -68,7 +68,8 @@ class MachineFacts:
         memory = get("memory")
         if not memory and str(get("ram", "")).isdecimal():
             memory = f"{int(get('ram')) / 2**30:.1f} GiB"  # type: ignore[arg-type]
-        known = [get("cpu"), count, memory and f"{memory} of memory", get("arch"), get("os")]
+        known = [get("cpu"), count, count and allotted.in_words(self.name)]
+        known += [memory and f"{memory} of memory", get("arch"), get("os")]
         return ", ".join(str(word) for word in known if word) or "nothing is recorded about it"
 
 

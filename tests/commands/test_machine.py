@@ -9,13 +9,14 @@ import pytest
 
 from cputrain.commands import machine
 from cputrain.errors import UsageError
-from cputrain.machine import facts, identity, measurements
+from cputrain.machine import allotted, facts, identity, measurements
 from cputrain.machine.reading import MachineError
 
 
 def test_every_fact_has_a_line_and_the_unknown_a_reason(server, tmp_path):
     lines = machine.lines(server.root, tmp_path)
     assert lines[0].split() == ["machine", identity.machine_name(server.root)]
+    assert lines[1].split(maxsplit=1) == ["allowed", allotted.line(server.root)]
     assert {line.split()[0] for line in lines} > set(facts.KEYS)
     (speed,) = (line for line in lines if line.startswith("memory_speed"))
     assert "unknown (" in speed

@@ -43,6 +43,20 @@ def test_what_is_kept_back_is_in_the_name(tree, allowed, quota, suffix, line):
     assert (allotted.suffix(tree.root), allotted.line(tree.root)) == (suffix, line)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("amd-epyc-2c-7e97", ""),
+        ("amd-epyc-2c-7e97-1cpu", "1 CPU of them used"),
+        ("amd-epyc-64c-7e97-8cpus", "8 CPUs of them used"),
+        ("amd-epyc-64c-7e97-quota1.5", "the time of 1.5 CPUs of them used"),
+        ("amd-64c-7e97-4cpus-quota1.5", "4 CPUs and the time of 1.5 CPUs of them used"),
+    ],
+)
+def test_the_name_says_it_to_people(name, words):
+    assert allotted.in_words(name) == words
+
+
 @pytest.mark.parametrize("files", [{}, {ONLINE: "0-7"}, {ONLINE: "0-7", STATUS: "Name: x"}])
 def test_where_the_kernel_does_not_say_nothing_is_in_the_name(tree, files):
     tree.put(files)

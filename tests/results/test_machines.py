@@ -88,6 +88,8 @@ def test_a_peak_that_is_no_rate_is_told_and_never_shown(sweep, peak):
 
 def test_one_core_is_no_plural():
     assert machines.MachineFacts("m", {"cores": "1", "num_cpu": "2"}, {}).line == "1 core, 2 CPUs"
+    part = machines.MachineFacts("m-1cpu", {"cores": "2", "arch": "arm64"}, {})
+    assert part.line == "2 cores, 1 CPU of them used, arm64"
 
 
 @pytest.mark.parametrize(
