@@ -16,7 +16,7 @@ from cputrain.wording import counted
 ALLOWED = "Cpus_allowed_list"
 """Of /proc/self/status: the affinity mask, within what cgroups and the kernel's command line
 leave."""
-ENDING = re.compile(r"(?:-(?P<cpus>\d+)cpus?)?(?:-quota(?P<time>[\d.e+-]+))?$")
+ENDING = re.compile(r"(?:-(?P<cpus>\d+)cpus?)?(?:-quota(?P<time>[\d.]+))?$")
 """Of a name, as `suffix` has it."""
 
 
@@ -28,7 +28,7 @@ def suffix(root: Path = reading.ROOT) -> str:
     """
     cpus, time = _cpus(root), _time(root)
     words = [] if cpus is None else [f"{cpus[0]}cpu{'' if cpus[0] == 1 else 's'}"]
-    words += [] if time is None else [f"quota{time:.3g}"]
+    words += [] if time is None else [f"quota{time:.6g}"]
     return "".join(f"-{word}" for word in words)
 
 
@@ -36,7 +36,7 @@ def line(root: Path = reading.ROOT) -> str | None:
     """One line on what may be used, for people; None where all may."""
     cpus, time = _cpus(root), _time(root)
     parts = [] if cpus is None else [f"{cpus[0]} of {counted(cpus[1], 'CPU')}"]
-    parts += [] if time is None else [f"the time of {time:.3g} CPUs (a cgroup's quota)"]
+    parts += [] if time is None else [f"the time of {time:.6g} CPUs (a cgroup's quota)"]
     return f"{' and '.join(parts)} may be used here" if parts else None
 
 

@@ -43,6 +43,12 @@ def test_what_is_kept_back_is_in_the_name(tree, allowed, quota, suffix, line):
     assert (allotted.suffix(tree.root), allotted.line(tree.root)) == (suffix, line)
 
 
+def test_a_quota_of_thousands_is_a_name_too(tree):
+    tree.put({ONLINE: "0-4095", STATUS: "Cpus_allowed_list: 0-4095"})
+    tree.put({"/proc/self/cgroup": "0::/job", GROUP: "150050000 100000"})
+    assert allotted.suffix(tree.root) == "-quota1500.5"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
