@@ -23,9 +23,9 @@ MOST = 6
 WARM_FAR = 2.0
 """A candidate whose fastest step of the warm-up is so many times the reference's is ended."""
 WARM_LONG_S = 1.0
-"""And takes so long; for the others a block is soon taken, and tells more. Beside two busy processes
-the fastest step of a warm-up was 3 ms with one optimizer kernel and 370 with another, in blocks 7
-to 12 ms with either."""
+"""And takes so long; for the others a block is soon taken, and tells more. Beside two busy
+processes the fastest step of a warm-up was 3 ms with one optimizer kernel and 370 with another, in
+blocks 7 to 12 ms with either."""
 MOST_TRIES = 2
 """Rotations of a race at most, over those of its last rung: blocks that do not count are taken
 again."""
