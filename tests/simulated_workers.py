@@ -21,11 +21,13 @@ class Simulated:
         noise: see `PAIR`.
         start_s: seconds until a worker has imported its engine.
         is_steady: what workers say of their warm-up.
+        page_s: seconds of a page of fresh memory.
     """
 
-    def __init__(self, step_s, seed=0, noise=PAIR, start_s=2.0, is_steady=True):
+    def __init__(self, step_s, seed=0, noise=PAIR, start_s=2.0, is_steady=True, page_s=0.0):
         self.is_steady = is_steady
         self.step_s, self.noise, self.start_s = step_s, noise, start_s
+        self.page_s = lambda is_huge: page_s / 10 if is_huge else page_s
         self.chance, self.seconds = random.Random(seed), 0.0
         self.waves = [(self.chance.uniform(5, 60), self.chance.uniform(0, 6)) for _ in range(3)]
         self.names, self.alive, self.true_s, self.blocks = itertools.count(), set(), {}, []

@@ -35,9 +35,11 @@ class Raced(Part, frozen=True, kw_only=True):
         warm_step_s: of its fastest step until then.
         step_s: of each of its blocks, the median step.
         log_ratios: of each of its blocks that counts, the logarithm of its step over the
-            reference's in the same rotation.
+            reference's in the same rotation, both with their `unseen_s`.
         not_counting: numbers of its blocks, from 0, that do not count: others took more of one of
             the two, or the CPUs lay elsewhere than for most blocks of the race.
+        unseen_s: of a step, reckoned: fresh memory that whole micro-batches take and the smaller
+            ones that raced do not.
     """
 
     label: str
@@ -49,6 +51,7 @@ class Raced(Part, frozen=True, kw_only=True):
     step_s: list[StepSeconds] = field(default_factory=list)
     log_ratios: list[Number] = field(default_factory=list)
     not_counting: list[Count] = field(default_factory=list)
+    unseen_s: Seconds = 0.0
 
 
 class Race(Part, frozen=True, kw_only=True):
@@ -58,6 +61,7 @@ class Race(Part, frozen=True, kw_only=True):
         knob: what is varied.
         reference: the best so far, as it ran here: perhaps in smaller micro-batches.
         step_s: of each of its blocks, the median step.
+        unseen_s: see `Raced`.
         order: of each rotation, who ran when: places of candidates, -1 is the reference.
         all_count: less than half of its blocks were calm and at one place, so all count.
     """
@@ -65,6 +69,7 @@ class Race(Part, frozen=True, kw_only=True):
     knob: str
     reference: Parts
     step_s: list[StepSeconds] = field(default_factory=list)
+    unseen_s: Seconds = 0.0
     order: list[list[int]] = field(default_factory=list)
     all_count: bool = False
     candidates: list[Raced] = field(default_factory=list)

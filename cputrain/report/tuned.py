@@ -47,6 +47,8 @@ def race(ran: Race) -> list[str]:
     head = ran.knob
     if ran.step_s:
         head += f", beside {words.seconds(statistics.median(ran.step_s))} a step"
+    if any((ran.unseen_s, *(raced.unseen_s for raced in ran.candidates))):
+        head += f" and {_unseen(ran.unseen_s)} for memory that whole micro-batches take anew"
     if ran.all_count:
         head += "; others had the CPUs during most blocks, or moved them: all count"
     rules = {_rule(raced) for raced in ran.candidates}
@@ -55,6 +57,10 @@ def race(ran: Race) -> list[str]:
     wide = max((len(raced.label) for raced in ran.candidates), default=0)
     lines = [f"  {raced.label:<{wide}}  {_came_of(raced, noise)}" for raced in ran.candidates]
     return [head, *lines]
+
+
+def _unseen(seconds: float) -> str:
+    return words.seconds(seconds) if seconds else "nothing"
 
 
 def _rule(raced: Raced) -> str | None:

@@ -12,7 +12,7 @@ from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.sample import Sample
 from cputrain.record.tuning import First, Race
 from cputrain.run.failed import CellFailed
-from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning import reduced, unseen
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.runner import Ran, Runner
 from cputrain.sweep.tuning.standings import Standings
@@ -58,6 +58,7 @@ class Racing:
     def race(
         self,
         knob: str,
+        best: Experiment,
         reference: Running,
         candidates: Sequence[TuningCandidate],
         until: float,
@@ -68,7 +69,8 @@ class Racing:
 
         Args:
             knob: what they vary.
-            reference: warm, and runs the best so far.
+            best: so far, whole.
+            reference: warm, and runs it as `as_run` has it.
             candidates: one or more.
             until: by the clock; what has not started by then is not tried.
             as_run: the experiment that stands for one while it races.
@@ -78,6 +80,10 @@ class Racing:
             RunError: the reference gave no number.
         """
         runners, waiting = self._start(reference, candidates, until, as_run, halves)
+        every = [best, *(runner.candidate.experiment for runner in runners)]
+        beside_s, *own_s = unseen.seconds(every, as_run, self._workers.page_s)
+        for runner, seconds in zip(runners, own_s, strict=True):
+            runner.unseen_s = seconds, beside_s
         step_s, order, all_count = self._rotate(reference, runners, until, halves)
         won = Standings(runners).winner() if halves else None
         fastest = reference
@@ -94,6 +100,7 @@ class Racing:
             knob=knob,
             reference=reference.experiment.to_json(),
             step_s=step_s,
+            unseen_s=beside_s,
             order=order,
             all_count=all_count,
             candidates=[runner.raced for runner in runners],

@@ -2,8 +2,8 @@
 
 A step of seconds leaves a race few blocks. What most settings change shows in a few sequences as
 well: they race in micro-batches of fewer, and of those that a step sums up one is run, with the
-update, the others reckoned (`budget.micro_batches`). The winner is put to the test in whole
-micro-batches.
+update, the others reckoned (`budget.micro_batches`), and so is what whole ones take
+of fresh memory beyond that (`unseen`). The winner is put to the test in whole micro-batches.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
 
 from cputrain.analysis.places import Places
@@ -24,6 +25,7 @@ class Runner:
         running: its worker, while it lives.
         pairs: each of its blocks beside the reference's of the same rotation.
         log_ratios: of the pairs that count; see `judge`.
+        unseen_s: of a step, its own and the reference's; see `Raced`.
     """
 
     candidate: TuningCandidate
@@ -36,6 +38,7 @@ class Runner:
     pairs: list[Blocks] = field(default_factory=list)
     log_ratios: list[float] = field(default_factory=list)
     not_counting: list[int] = field(default_factory=list)
+    unseen_s: tuple[float, float] = (0.0, 0.0)
 
     def ended(self, outcome: Outcome, reason: str | None = None) -> None:
         """Its worker is gone; what came of it."""
@@ -49,8 +52,12 @@ class Runner:
         """
         count = [at is None or counting.counts(pair, at) for pair in self.pairs]
         both = list(zip(self.pairs, count, strict=True))
-        self.log_ratios = [math.log(p.step_s[0] / p.step_s[1]) for p, does in both if does]
+        self.log_ratios = [self._log_ratio(pair) for pair, does in both if does]
         self.not_counting = [number for number, does in enumerate(count) if not does]
+
+    def _log_ratio(self, pair: Blocks) -> float:
+        own, beside = map(operator.add, pair.step_s, self.unseen_s)
+        return math.log(own / beside)
 
     @property
     def raced(self) -> Raced:
@@ -65,6 +72,7 @@ class Runner:
             step_s=self.step_s,
             log_ratios=self.log_ratios,
             not_counting=self.not_counting,
+            unseen_s=self.unseen_s[0],
         )
 
     @property

@@ -157,7 +157,7 @@ class Search:
         waiting = list(can)
         while waiting:
             beside = self._refer(as_run, until)
-            ran = self._racing.race(name, beside, waiting, until, as_run)
+            ran = self._racing.race(name, self.incumbent.best, beside, waiting, until, as_run)
             self._reference = ran.fastest
             self._tried |= {
                 candidate.experiment.identity

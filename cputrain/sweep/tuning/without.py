@@ -33,7 +33,7 @@ def race(
         return None
     within_s = max(60.0, until - now())
     beside = reference(workers, reduced.reduced(winner.best), within_s, "the best so far")
-    ran = racing.race(KNOB, beside, can, until, reduced.reduced, halves=False)
+    ran = racing.race(KNOB, winner.best, beside, can, until, reduced.reduced, halves=False)
     workers.end(ran.fastest)
     cannot += [candidates.refused(c.label, c.changes, "no room was left") for c in ran.waiting]
     return structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot])

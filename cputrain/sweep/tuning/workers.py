@@ -9,6 +9,7 @@ from typing import Protocol
 
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
+from cputrain.machine import fresh_memory
 from cputrain.machine.memory import available_memory
 from cputrain.model.memory_estimate import memory_bytes
 from cputrain.record.sample import Sample
@@ -52,6 +53,9 @@ class Running:
 class Workers(Protocol):
     """Where workers come from. All raise CellFailed where one gives no number."""
 
+    def page_s(self, is_huge: bool) -> float:
+        """Seconds of a page of fresh memory, here and now (`machine.fresh_memory`)."""
+
     def start(self, experiment: Experiment, within_s: float) -> Running:
         """A worker of a settled experiment, which has so many seconds to be warm."""
 
@@ -77,6 +81,10 @@ class Leased:
         self._lease, self._session = lease, session
         folder = placement.COMPILED / session.id  # no model is kept, so nothing is written there
         self._request = recording.request(session, folder, keeps_model=False)
+
+    def page_s(self, is_huge: bool) -> float:
+        """See `Workers`."""
+        return fresh_memory.page_s(is_huge)
 
     def start(self, experiment: Experiment, within_s: float) -> Running:
         """See `Workers`."""

@@ -67,7 +67,7 @@ def run(ratios, seed=0, step_s=0.2, until=1e9, free=1 << 50, host=Simulated, **m
     racing = Racing(workers, random.Random(seed), workers.now, lambda: free)
     reference = workers.start(BEST, 1e9)
     candidates = [candidate(name) for name in times]
-    ran = racing.race("allocator", reference, candidates, until, lambda e: e)
+    ran = racing.race("allocator", BEST, reference, candidates, until, lambda e: e)
     assert workers.alive == {ran.fastest.name}
     return ran, workers
 
@@ -167,6 +167,7 @@ def test_who_runs_more_tokens_of_a_step_is_not_far_slower_for_that():
     racing = Racing(workers, random.Random(0), workers.now, lambda: 1 << 50)
     ran = racing.race(
         "micro-batch",
+        best,
         workers.start(best, 1e9),
         [TuningCandidate("batch_size=4, grad_accum=2", changes, best.but(**changes))],
         1e9,
