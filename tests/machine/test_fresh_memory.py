@@ -8,7 +8,6 @@ import pytest
 from cputrain.machine import fresh_memory
 from cputrain.machine.fresh_memory import BYTES, PAGE, TRIES
 
-
 SETTING = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
