@@ -36,6 +36,12 @@ class Simulated:
     def now(self):
         return self.seconds
 
+    @staticmethod
+    def _share(experiment):
+        """Of a step's micro-batches, those that are run."""
+        accum = experiment.training.grad_accum
+        return (experiment.budget.micro_batches or accum) / accum
+
     def _took(self, true_s, experiment):
         """Seconds of a step now; the clock goes on by those of the micro-batches that are run."""
         drift = sum(math.sin(self.seconds / wide + at) for wide, at in self.waves) * DRIFT / 3
@@ -43,14 +49,12 @@ class Simulated:
         spread = math.sqrt(sum(self.chance.gauss(0, 1) ** 2 for _ in range(3)) / 3)
         log = drift + self.noise * self.chance.gauss(0, 1) / spread
         took = true_s * math.exp(min(log, 2.0))
-        accum = experiment.training.grad_accum
-        self.seconds += took * (experiment.budget.micro_batches or accum) / accum
+        self.seconds += took * self._share(experiment)
         return took
 
     def start(self, experiment, within_s):
         true_s = self.step_s(experiment)
-        accum = experiment.training.grad_accum
-        share = (experiment.budget.micro_batches or accum) / accum
+        share = self._share(experiment)
         if self.start_s + 4 * true_s * share > within_s:
             self.seconds += within_s
             raise CellFailed("timed out", f"after {within_s:.0f} s, while in the first step")
@@ -70,7 +74,7 @@ class Simulated:
         return Sample(step_s=[self._took(self.true_s[worker.name], worker.experiment)], loss=[1.0])
 
     def prove(self, worker):
-        self.seconds += self.true_s[worker.name]
+        self.seconds += self.true_s[worker.name] * self._share(worker.experiment)
         self.alive.remove(worker.name)
 
     def end(self, worker):

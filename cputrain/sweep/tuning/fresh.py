@@ -58,16 +58,21 @@ def sides(tuned: Experiment, default: Experiment) -> Sides:
     return Sides(reduced.composed(tuned), reduced.composed(default))
 
 
-def pass_s(tested: Sides, slowness: float = 1.0) -> float:
-    """A guess at the seconds of the first pass, with as few pairs as will do.
+def pass_s(tested: Sides, is_first: bool = True) -> float:
+    """A guess at the seconds of a pass with as few pairs as will do.
 
     Args:
         tested: what it compares.
-        slowness: of this machine: seconds over those that are guessed.
+        is_first: with a twin.
     """
-    every = (tested.tuned, tested.default, tested.twin)
+    every = (tested.tuned, tested.default, *([tested.twin] if is_first else []))
     start = sum(reduced.start_s(each) for each in every)
-    return slowness * (start + (FEWEST_PAIRS + 1) * sum(map(reduced.micro_s, every)))
+    return start + (FEWEST_PAIRS + 1) * sum(map(reduced.micro_s, every))
+
+
+def passes_s(tested: Sides) -> float:
+    """The same of two passes: of one alone a verdict takes more."""
+    return TO_SPARE * (pass_s(tested) + pass_s(tested, is_first=False))
 
 
 class Test:
@@ -174,15 +179,18 @@ class Test:
             number, at = len(pairs), self._now()
             pairs.append(self._pair(tuned, default, number))
             pair_s = self._now() - at
-            # A proof takes about a step of each.
             self._shortest_s = TO_SPARE * (start_s + (FEWEST_PAIRS + 1) * pair_s)
             if len(running) > 2:
                 twins.append(self._pair(original, running[2], number))
-            with_next = 2 * self._now() - at  # if the next pair takes as long
-            another_s = self._shortest_s if len(running) > 2 else 0.0
+            now = self._now()
+            # The next pair takes as long as this one, and a proof about a step of each.
+            with_next = 2 * now - at + pair_s
+            # Without time for another pass, all that is left is this one's.
+            has_another = now + pair_s + self._shortest_s <= until
+            another_s = self._shortest_s if has_another and len(running) > 2 else 0.0
             if len(pairs) >= FEWEST_PAIRS and with_next + another_s > until:
                 break
-            if len(pairs) >= PAIRS and self._now() - began >= PAIRS_S:
+            if has_another and len(pairs) >= PAIRS and now - began >= PAIRS_S:
                 break
         return pairs, twins
 

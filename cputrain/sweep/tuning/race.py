@@ -26,6 +26,9 @@ WARM_LONG_S = 1.0
 """And takes so long; for the others a block is soon taken, and tells more. Beside two busy
 processes the fastest step of a warm-up was 3 ms with one optimizer kernel and 370 with another, in
 blocks 7 to 12 ms with either."""
+TURNS = 4
+"""Rotations that a candidate has to leave time for, to be started: two blocks tell little on a host
+that moves its CPUs, and inductor's compilation left the other engines no more."""
 MOST_TRIES = 2
 """Rotations of a race at most, over those of its last rung: blocks that do not count are taken
 again."""
@@ -125,8 +128,9 @@ class Racing:
             runner = Runner(candidate)
             runners.append(runner)
             expected_s = reference.expected_s(experiment)
-            if self._now() + expected_s > until:
-                runner.ended("not tried", "no time was left beside the test's")
+            turns_s = TURNS * (alive + 2) * reference.warm_step_s
+            if self._now() + expected_s + turns_s > until:
+                runner.ended("not tried", "no time was left beside the others' blocks")
                 continue
             try:
                 self._warm(runner, experiment, 2 * expected_s + 10, reference, halves)

@@ -14,7 +14,7 @@ from cputrain.sweep.tuning import candidates, earlier, near, reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import TuningKnob
-from cputrain.sweep.tuning.race import Racing
+from cputrain.sweep.tuning.race import TURNS, Racing
 from cputrain.sweep.tuning.workers import Running, Workers, reference
 
 SHARE = 0.4
@@ -40,6 +40,7 @@ class Search:
         races: that have ended.
         not_tried: knobs that there was no time for.
         versions: of what trained the default settings.
+        slowness: of this machine: seconds over those that are guessed.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Search:
         self.races: list[Race] = []
         self.not_tried: list[str] = []
         self.versions: dict[str, str] = {}
+        self.slowness = 1.0
         self._tried: set[str] = {default.identity}
 
     def run(self, knobs: Sequence[TuningKnob], until: float) -> None:
@@ -67,7 +69,8 @@ class Search:
         Raises:
             RunError: the default settings gave no number.
         """
-        self.versions = self._refer(reduced.reduced, until).versions
+        first = self._refer(reduced.reduced, until)
+        self.versions, self.slowness = first.versions, first.slowness
         waiting = list(knobs)
         while waiting:
             share = max(SHARE, 1 / len(waiting))
@@ -112,14 +115,15 @@ class Search:
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
 
     def _soonest_s(self, can: Sequence[TuningCandidate], as_run: AsRun) -> float:
-        """Seconds until a first candidate is warm beside the best so far; 0 without any."""
+        """Seconds that a first candidate needs beside the best so far; 0 without any."""
         starting = sorted(self._expected_s(as_run(c.experiment)) for c in can)[:1]
         wanted = as_run(self.incumbent.best)
         if starting and (
             self._reference is None or not reduced.same(self._reference.experiment, wanted)
         ):
             starting.append(self._expected_s(wanted))
-        return sum(starting)
+        block_s = self._reference.warm_step_s if self._reference is not None else 0.0
+        return sum(starting) + (2 * TURNS * block_s if starting else 0.0)
 
     def _expected_s(self, run: Experiment) -> float:
         if self._reference is None:

@@ -31,8 +31,8 @@ from cputrain.sweep.tuning.race import Racing
 from cputrain.sweep.tuning.search import Search
 from cputrain.sweep.tuning.workers import Workers
 
-TEST, MOST_TEST, WITHOUT = 0.3, 0.6, 0.1
-"""Shares of the time: for the test, for it where a pass takes long, for each change by itself."""
+TEST, WITHOUT, MOST = 0.3, 0.1, 0.7
+"""Shares of the time: for the test, for each change by itself, for both where a pass takes long."""
 ENOUGH = 3
 """Times the least that a tuning needs, from which the time left is worth another one."""
 
@@ -72,13 +72,10 @@ class Track:
         self.account.begin()
         budget_s = self.tuning.budget_s
         until = self._now() + budget_s
-        tested = fresh.sides(self.default, self.default)
         self._progress.say(tuned.opening(budget_s, reduced.reduced(self.default), self.default))
-        share = min(max(2 * fresh.pass_s(tested) / budget_s, TEST), MOST_TEST)
         cells, _ = rows.read(paths.ROOT, self._session.machine)
-        test_from = until - share * budget_s
         try:
-            winner = self._search(workers, cells, test_from - WITHOUT * budget_s, test_from)
+            winner = self._search(workers, cells, until)
             if winner.best != self.default:
                 self._test(workers, cells, winner, until)
         except RunError as error:
@@ -86,26 +83,33 @@ class Track:
             raise
         self.account.keep(status="ok")
 
-    def _search(
-        self, workers: Workers, cells: Sequence[CellResult], races: float, without_: float
-    ) -> Incumbent:
-        """The best settings: by races until a time, each change by itself until another."""
+    def _search(self, workers: Workers, cells: Sequence[CellResult], until: float) -> Incumbent:
+        """The best settings by races, and by each change by itself; leaves time for the test."""
+        after_s = min(
+            self._test_s(self.default) + WITHOUT * self.tuning.budget_s, MOST * self.tuning.budget_s
+        )
         past = [*self._earlier, *known.known(effects.analyse(cells, {}))]
         racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
         search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)
-        search.run(knobs.table(self.tuning.allowed), races)
+        search.run(knobs.table(self.tuning.allowed), until - after_s)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
         if not search.incumbent.adopted:
             winner = near.likeliest(search.races, search.incumbent)
             self.account.keep(likeliest=[each.label for each in winner.adopted])
             return winner
-        race = without.race(racing, workers, search.incumbent, self._now, without_)
+        test_from = until - self._test_s(search.incumbent.best, search.slowness)
+        race = without.race(racing, workers, search.incumbent, self._now, test_from)
         if race is None:
             return search.incumbent
         winner, left_out = without.needed(search.incumbent, race, search.races)
         self.account.keep(without=race, left_out=left_out)
         return winner
+
+    def _test_s(self, winner: Experiment, slowness: float = 1.0) -> float:
+        """Seconds for the test of a winner; `slowness` of this machine, as far as it is known."""
+        passes_s = slowness * fresh.passes_s(fresh.sides(winner, self.default))
+        return max(TEST * self.tuning.budget_s, passes_s)
 
     def _test(
         self, workers: Workers, cells: Sequence[CellResult], winner: Incumbent, until: float
@@ -168,4 +172,4 @@ def least_s(default: Experiment) -> float:
     """Seconds, guessed, from which the races' share has time for the default and one candidate."""
     starts = 2 * reduced.start_s(reduced.reduced(default))
     in_all = starts + fresh.pass_s(fresh.sides(default, default))
-    return max(in_all, starts / (1 - MOST_TEST - WITHOUT))
+    return max(in_all, starts / (1 - MOST))

@@ -46,8 +46,12 @@ class Running:
 
     def expected_s(self, experiment: Experiment) -> float:
         """Seconds until a worker of another experiment is warm, by what this one took."""
-        slowness = self.ready_s / reduced.start_s(self.experiment)
-        return reduced.start_s(experiment) * min(3.0, max(1 / 3, slowness))
+        return reduced.start_s(experiment) * self.slowness
+
+    @property
+    def slowness(self) -> float:
+        """Seconds until it was warm over those that are guessed, within a factor of three."""
+        return min(3.0, max(1 / 3, self.ready_s / reduced.start_s(self.experiment)))
 
 
 class Workers(Protocol):

@@ -15,7 +15,7 @@ from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning.candidates import TuningCandidate
-from cputrain.sweep.tuning.race import MOST, STRICT_ROTATIONS, Racing
+from cputrain.sweep.tuning.race import MOST, STRICT_ROTATIONS, TURNS, Racing
 from cputrain.sweep.tuning.runner import NOTHING_COUNTS, Runner
 
 pytestmark = pytest.mark.tools
@@ -88,9 +88,19 @@ def test_the_faster_of_two_near_ones_is_not_ended_by_two_blocks():
 
 
 def test_where_time_is_short_the_slower_half_goes_after_two_blocks():
-    ran, workers = run((0.9, 0.9, 0.9, 0.9), step_s=1.0, until=45.0)
+    ran, workers = run((0.9, 0.9, 0.9, 0.9), step_s=1.0, until=55.0)
     ended = [c for c in ran.race.candidates if c.reason == "in the slower half"]
-    assert [len(c.step_s) for c in ended].count(2) == 2 and workers.seconds < 50.0
+    assert [len(c.step_s) for c in ended].count(2) == 2 and workers.seconds < 60.0
+
+
+def test_nobody_starts_without_time_for_blocks_to_be_told_by():
+    """Of four candidates that are warm after 6 s each, and turns of some seconds."""
+    ran, workers = run((0.9,) * 4, step_s=1.0, until=45.0)
+    started = [c for c in ran.race.candidates if c.outcome != "not tried"]
+    assert 1 < len(started) < 4 and min(len(c.step_s) for c in started) >= 2
+    assert len(ran.race.order) >= TURNS and workers.seconds < 50.0
+    (late,) = {c.reason for c in ran.race.candidates if c.outcome == "not tried"}
+    assert late == "no time was left beside the others' blocks"
 
 
 def test_what_gives_nothing_is_ended_before_the_last_rung():
@@ -213,9 +223,16 @@ def test_a_race_that_is_late_waits_for_blocks_that_count():
     def at(number, is_reference):
         return "one core" if number < 2 and not is_reference else "near"
 
+    class Late(Moving):
+        """The candidate is warm later than expected."""
+
+        def start(self, experiment, within_s):
+            self.seconds += 0.0 if experiment == BEST else 6.0
+            return super().start(experiment, within_s)
+
     slower = {("one core", False): 1.2}
-    late = {"step_s": 1.0, "until": 14.0}
-    ran, _ = run((0.8,), noise=0.01, host=Moving, at=at, slower=slower, **late)
+    late = {"step_s": 1.0, "until": 21.0}
+    ran, _ = run((0.8,), noise=0.01, host=Late, at=at, slower=slower, **late)
     (raced,) = ran.race.candidates
     assert len(ran.race.order) == STRICT_ROTATIONS and raced.not_counting == [0, 1]
     assert raced.outcome == "adopted"
