@@ -89,12 +89,13 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
     return words.ratio(ends[0], min(ends[1:]), max(ends[1:]))
 
 
-def testing(labels: Sequence[str], is_likeliest: bool) -> str:
-    """What is put to the test; `is_likeliest`: though no race has told it to be faster."""
+def testing(labels: Sequence[str], likeliest: Sequence[str]) -> str:
+    """What is put to the test; `likeliest` of it though no race has told it to be faster."""
     changes = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
-    if is_likeliest:
+    if likeliest == labels:
         return f"no change was surely faster in its race; test of the likeliest, {changes}"
-    return f"test of {changes}"
+    likely = f" (not surely faster in their races: {', '.join(likeliest)})" if likeliest else ""
+    return f"test of {changes}{likely}"
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:
@@ -163,12 +164,14 @@ def _faster(gain: Gain) -> str:
 
 def _each(record: TuningRecord) -> list[str]:
     """What each change gave: by a race without it, where there was one, and by its own."""
-    if record.likeliest:
-        return [f"the one change: {label}" for label in record.likeliest]
     by_race: dict[str, str] = {}
     for ran in {ran.knob: ran for ran in record.races if ran.adopted is not None}.values():
         assert ran.adopted is not None
         by_race[ran.adopted.label] = f"{_ratio(ran.adopted, _noise(ran))} in its race"
+    for ran in record.races:
+        for raced in ran.candidates:
+            if raced.label in record.likeliest and raced.log_ratios:
+                by_race.setdefault(raced.label, f"{_ratio(raced, _noise(ran))} in its race")
     if len(by_race) == 1:
         return [f"the one change: {label}" for label in by_race]
     without = {}

@@ -147,6 +147,20 @@ def test_where_no_race_fitted_the_budget_is_what_was_too_short():
 
 
 def test_what_is_tested_is_one_line():
-    for is_likeliest in (False, True):
-        line = tuned.testing(["engine=native"], is_likeliest)
+    for likeliest in ([], ["engine=native"], ["allocator=mimalloc"]):
+        line = tuned.testing(["engine=native", *likeliest[:-1]], likeliest)
         assert line.count("test of") == 1 and "\n" not in line
+        is_said = "not surely faster in their races: allocator=mimalloc" in line
+        assert is_said == ("allocator=mimalloc" in likeliest)
+
+
+def test_a_change_that_is_likely_has_its_race_s_ratio_too():
+    likely = Race(
+        knob="huge pages", reference={}, candidates=[raced("huge_pages=madvise", 0.95, "raced")]
+    )
+    races = [*record().races, likely]
+    said = tuned.outcome(
+        record(races=races, likeliest=["huge_pages=madvise"]), gain(passes(0.7), ())
+    )
+    (line,) = (line for line in said if "huge_pages=madvise" in line)
+    assert "0.950x" in line and "in its race" in line

@@ -8,20 +8,27 @@ from collections.abc import Sequence
 
 from cputrain.analysis.tuning import halving
 from cputrain.engines import specs
+from cputrain.experiment import ExperimentError
 from cputrain.record.tuning import Race, Raced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 
+TOGETHER = "those that looked faster, together"
+"""What the race is called in which they are tried so."""
 WORTH_A_TEST = 0.97
 """Ratio of a change that no race has told: one that is nearer to 1 is the same anyway."""
 
 
 def changes(races: Sequence[Race], incumbent: Incumbent) -> dict[str, Raced]:
-    """By knob, the best change that was not surely faster, but not slower; the best first."""
+    """By knob, the best change that was not surely faster, but not slower; the best first.
+
+    Of races of the incumbent's engine: another one has none of its settings, or its own.
+    """
     taken = {each.knob for each in incumbent.adopted}
     near: dict[str, Raced] = {}
     for race in races:
-        for raced in race.candidates if race.knob not in taken else []:
+        is_of_engine = race.reference["runtime"]["engine"] == incumbent.best.runtime.engine
+        for raced in race.candidates if is_of_engine and race.knob not in taken else []:
             has_value = raced.log_ratios and raced.outcome != "failed"
             if has_value and _value(raced) < min(0.0, _value(near.get(race.knob))):
                 near[race.knob] = raced
@@ -29,16 +36,30 @@ def changes(races: Sequence[Race], incumbent: Incumbent) -> dict[str, Raced]:
 
 
 def likeliest(races: Sequence[Race], incumbent: Incumbent) -> Incumbent:
-    """The incumbent; where it has no change, the one change that looked best, if one did.
+    """The incumbent with the changes that are likely, though no race has told one to be faster.
 
-    No race has told that it is faster, for lack of time mostly: the test may.
+    For lack of time mostly; the test may. Those are likely that are faster by the 90 % interval of
+    their race, of whose knobs none was raced together with others; where nothing was adopted, the
+    one that looked best is.
     """
-    near = [] if incumbent.adopted else list(changes(races, incumbent).items())
-    for knob, raced in near[:1]:
-        if _value(raced) < math.log(WORTH_A_TEST):
-            experiment = specs.settle(incumbent.best.but(**raced.changes))
-            return incumbent.plus(knob, TuningCandidate(raced.label, raced.changes, experiment))
+    together = [raced for race in races if race.knob == TOGETHER for raced in race.candidates]
+    for knob, raced in changes(races, incumbent).items():
+        is_likely = not incumbent.adopted or (not together and _is_faster(raced, races))
+        if is_likely and _value(raced) < math.log(WORTH_A_TEST):
+            try:
+                experiment = specs.settle(incumbent.best.but(**raced.changes))
+            except ExperimentError:
+                continue  # not beside what was adopted
+            change = TuningCandidate(raced.label, raced.changes, experiment)
+            incumbent = incumbent.plus(knob, change)
     return incumbent
+
+
+def _is_faster(raced: Raced, races: Sequence[Race]) -> bool:
+    """By the 90 % interval of its race."""
+    (race,) = (each for each in races if raced in each.candidates)
+    noise = halving.noise([each.log_ratios for each in race.candidates])
+    return halving.standing(raced.log_ratios, noise).high < 0
 
 
 def is_beside_winner(raced: Raced, race: Race) -> bool:

@@ -19,7 +19,6 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
-TOGETHER = "those that looked faster, together"
 AsRun = Callable[[Experiment], Experiment]
 
 
@@ -192,9 +191,9 @@ class Search:
         if not can:
             return
         if self._now() + self._soonest_s(can, reduced.reduced) > until:
-            self.not_tried.append(TOGETHER)
+            self.not_tried.append(near.TOGETHER)
         else:
-            self._race(TOGETHER, can, until, reduced.reduced)
+            self._race(near.TOGETHER, can, until, reduced.reduced)
 
     def _joined(self, changes: Sequence[Raced]) -> TuningCandidate | None:
         """Changes as one; None where they cannot be together."""

@@ -94,15 +94,14 @@ class Track:
         search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)
         search.run(knobs.table(self.tuning.allowed), until - after_s)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
-        if not search.incumbent.adopted:
-            winner = near.likeliest(search.races, search.incumbent)
-            self.account.keep(likeliest=[each.label for each in winner.adopted])
-            return winner
-        test_from = until - self._test_s(search.incumbent.best, search.slowness)
-        race = without.race(racing, workers, search.incumbent, self._now, test_from)
+        winner = near.likeliest(search.races, search.incumbent)
+        likeliest = [each.label for each in winner.adopted if each not in search.incumbent.adopted]
+        self.account.keep(likeliest=likeliest)
+        test_from = until - self._test_s(winner.best, search.slowness)
+        race = without.race(racing, workers, winner, self._now, test_from)
         if race is None:
-            return search.incumbent
-        winner, left_out = without.needed(search.incumbent, race, search.races)
+            return winner
+        winner, left_out = without.needed(winner, race, search.races)
         self.account.keep(without=race, left_out=left_out)
         return winner
 
@@ -116,7 +115,7 @@ class Track:
     ) -> None:
         self.account.keep(tuned=winner.best.to_json())
         labels = [each.label for each in winner.adopted]
-        self._progress.say(tuned.testing(labels, bool(self.account.record.likeliest)))
+        self._progress.say(tuned.testing(labels, self.account.record.likeliest))
         tested = fresh.sides(winner.best, self.default)
         earlier = {name: known.identical_passes(cells, name) for name in tested.engines}
         seed, keep_pass = self.tuning.seed, self.account.tested

@@ -63,9 +63,11 @@ def needed(winner: Incumbent, race: Race, races: Sequence[Race]) -> tuple[Incumb
     Args:
         winner: with all its changes.
         race: of it beside itself without each change.
-        races: that have told its changes to be faster.
+        races: that have told its changes to be faster, or nearly so.
     """
-    won = {each.adopted.label: _evidence(each, each.adopted) for each in races if each.adopted}
+    every = [(race, raced) for race in races for raced in race.candidates if raced.log_ratios]
+    every.sort(key=lambda both: both[1].outcome == "adopted")  # these last: they count
+    won = {raced.label: _evidence(race, raced) for race, raced in every}
     useless = [
         raced.label
         for raced in race.candidates
