@@ -38,9 +38,8 @@ def changes(races: Sequence[Race], incumbent: Incumbent) -> dict[str, Raced]:
 def likeliest(races: Sequence[Race], incumbent: Incumbent) -> Incumbent:
     """The incumbent with the changes that are likely, though no race has told one to be faster.
 
-    For lack of time mostly; the test may. Those are likely that are faster by the 90 % interval of
-    their race, of whose knobs none was raced together with others; where nothing was adopted, the
-    one that looked best is.
+    For lack of time mostly; the test may. Likely is what was faster by the 90 % interval of its
+    race, unless such changes raced together; where nothing was adopted, what looked best.
     """
     together = [raced for race in races if race.knob == TOGETHER for raced in race.candidates]
     for knob, raced in changes(races, incumbent).items():
@@ -57,7 +56,7 @@ def likeliest(races: Sequence[Race], incumbent: Incumbent) -> Incumbent:
 
 def _is_faster(raced: Raced, races: Sequence[Race]) -> bool:
     """By the 90 % interval of its race."""
-    (race,) = (each for each in races if raced in each.candidates)
+    race = next(each for each in races if raced in each.candidates)
     noise = halving.noise([each.log_ratios for each in race.candidates])
     return halving.standing(raced.log_ratios, noise).high < 0
 

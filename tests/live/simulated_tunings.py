@@ -1,0 +1,146 @@
+"""Whole tunings on simulated machines: what share of the time their choice really takes.
+
+`python -m tests.live.simulated_tunings wiki-24m --tunings 40 --noise 0.12` prints, for the
+production code of `tune`, the true ratio of what it recommends (1 where it confirms nothing) and
+of what it tests, how many tunings confirmed it, and the commonest choices. Workers import their
+engine and compile for as long as is guessed (`engines.specs`), run six micro-batches until they are
+warm, and differ; the host drifts, and bursts (`simulated_workers`). The true effects (`EFFECTS`)
+are those that were measured on two cores of an EPYC (docs/figures/tunings.md), rounded.
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import math
+import statistics
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from roots import take_root
+from simulated_workers import Simulated
+
+from cputrain.engines import specs
+from cputrain.experiment import Experiment
+from cputrain.experiment.presets import PRESETS
+from cputrain.machine import library_search
+from cputrain.run.session import Session
+from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.planned import PlannedTuning
+from cputrain.sweep.tuning.verb import Tune
+from cputrain.sweep.tuning.workers import Running
+
+SLOWNESS = 1.3
+"""Of the machine: seconds of a step over those that are guessed."""
+FRESH = 0.13
+"""Of a torch step of `wiki-24m`, what its fresh memory takes."""
+FRESH_PAGES = 236_000
+FEW_THREADS = 1.7
+
+
+class Starting(Simulated):
+    """Workers that take as long to be warm as is guessed of real ones."""
+
+    def start(self, experiment: Experiment, within_s: float) -> Running:
+        """See `Workers`."""
+        spec = specs.of(experiment.runtime.engine)
+        imports_s = spec.start_s + spec.compile_s.get(experiment.runtime.compile or "", 0.0)
+        looks_s = 2 * self.step_s(experiment) * self._share(experiment) + 1.5
+        self.start_s = imports_s + looks_s
+        running: Running = super().start(experiment, within_s)
+        return running
+
+
+def _wiki(flat: dict[str, Any]) -> float:
+    if flat["engine"] == "native":
+        ratio = 0.65 if flat["matmul_backend"] == "openblas" else 0.78
+        return ratio * (0.98 if flat["wait_policy"] == "active" else 1.0)
+    if flat["engine"] == "jax":
+        return 1.4
+    is_fresh = flat["allocator"] != "glibc_thresholds" and flat["loss_chunk"] is None
+    fresh = FRESH if is_fresh and flat["batch_size"] >= 8 else 0.0
+    slower = {"compile": ("inductor", 1.05), "allocator": ("mimalloc", 1.15)}
+    slower |= {"attention_backend": ("manual", 1.04), "matmul_backend": ("onednn", 1.03)}
+    rest = math.prod(by for name, (value, by) in slower.items() if flat[name] == value)
+    return (1 - FRESH + fresh * (0.4 if flat["huge_pages"] == "madvise" else 1.0)) * rest
+
+
+def _mlm(flat: dict[str, Any]) -> float:
+    by = {"activation_checkpointing": (False, 0.72), "matmul_backend": ("onednn", 0.98)}
+    by |= {"allocator": ("glibc_thresholds", 0.98), "attention_backend": ("manual", 1.05)}
+    micro = {1: 1.0, 2: 0.9, 4: 0.84}.get(flat["batch_size"], 0.9)
+    return micro * math.prod(ratio for name, (value, ratio) in by.items() if flat[name] == value)
+
+
+def _llm(flat: dict[str, Any]) -> float:
+    micro = {1: 1.05, 2: 1.0, 4: 0.97, 8: 0.95}.get(flat["batch_size"], 1.0)
+    if flat["engine"] == "native":
+        return micro * (0.62 if flat["matmul_backend"] == "openblas" else 0.75)
+    if flat["engine"] == "jax":
+        return 1.2 * micro
+    compiled = 0.83 if flat["compile"] == "inductor" else 1.0
+    return micro * compiled * (0.92 if flat["allocator"] == "glibc_thresholds" else 1.0)
+
+
+EFFECTS = {"wiki-24m": _wiki, "mlm-80m-short": _mlm, "llm-25m": _llm}
+
+
+def ratio(name: str, experiment: Experiment) -> float:
+    """Time of a step, of that of a preset as it is."""
+    flat = experiment.flat()
+    return EFFECTS[name](flat) * (FEW_THREADS if flat["threads"] == 1 else 1.0)
+
+
+def tuned(name: str, seed: int, noise: float, minutes: float) -> Tune:
+    """One tuning of a preset on a simulated machine."""
+    preset = PRESETS[name].experiment
+    usual = specs.settle(preset)
+    usual_s = SLOWNESS * reduced.micro_s(usual) * usual.training.grad_accum
+    step_s: Callable[[Experiment], float] = lambda e: usual_s * ratio(name, e)  # noqa: E731
+    workers = Starting(step_s, seed, noise=noise, page_s=FRESH * usual_s / FRESH_PAGES)
+    planned = PlannedTuning(preset, 60 * minutes, (), (), seed, "")
+    tuning = Tune(planned, workers.now)
+    with contextlib.redirect_stdout(io.StringIO()):
+        tuning.choose()
+        tuning.begin(Session.from_env())
+        tuning.tune(workers)
+    return tuning
+
+
+def main() -> None:
+    """Tune, and print what came of it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("preset", choices=EFFECTS)
+    parser.add_argument("--tunings", type=int, default=40)
+    parser.add_argument("--noise", type=float, default=0.08)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    args = parser.parse_args()
+    recommended, tested = [], []
+    choices: collections.Counter[str] = collections.Counter()
+    for seed in range(args.tunings):
+        with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+            take_root(patch, Path(name))
+            library = Path(name) / "library.so"
+            library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
+            both = ":".join(f"{each}={library}" for each in ("libiomp5", "mimalloc"))
+            patch.setenv(library_search.VARIABLE, both)
+            track = tuned(args.preset, seed, args.noise, args.minutes).tracks[0]
+            record, best = track.account.record, track.recommended
+        choice = None if record.tuned is None else Experiment.from_json(record.tuned)
+        tested.append(1.0 if choice is None else ratio(args.preset, choice))
+        recommended.append(1.0 if best is None else ratio(args.preset, best))
+        won = [race.adopted.label for race in record.races if race.adopted is not None]
+        kept = [label for label in (*won, *record.likeliest) if label not in record.left_out]
+        choices[f"{'no ' if best is None else ''}{', '.join(kept)}"] += 1
+    confirmed = sum(count for choice, count in choices.items() if choice[:3] != "no ")
+    means = [math.exp(statistics.mean(map(math.log, each))) for each in (recommended, tested)]
+    print(f"recommended {means[0]:.3f}x, tested {means[1]:.3f}x, confirmed {confirmed}")
+    for choice, count in choices.most_common(6):
+        print(f"  {count}  {choice}")
+
+
+if __name__ == "__main__":
+    main()
