@@ -87,8 +87,19 @@ class Leased:
         self._request = recording.request(session, folder, keeps_model=False)
 
     def page_s(self, is_huge: bool) -> float:
-        """See `Workers`."""
-        return fresh_memory.page_s(is_huge)
+        """See `Workers`.
+
+        Raises:
+            RunError: there is no memory to measure it with.
+        """
+        try:
+            return fresh_memory.page_s(is_huge)
+        except OSError as error:
+            size = f"{fresh_memory.BYTES >> 20} MiB"
+            raise RunError(
+                f"what fresh memory costs could not be measured ({size}: {error.strerror}): "
+                "free some memory and try again"
+            ) from error
 
     def start(self, experiment: Experiment, within_s: float) -> Running:
         """See `Workers`."""

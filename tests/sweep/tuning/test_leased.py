@@ -1,5 +1,8 @@
 """Workers of a tuning as a conductor gives them: real ones, of the native engine."""
 
+import subprocess
+import sys
+
 import pytest
 from lease_here import LeaseHere
 from settled import settled
@@ -42,3 +45,20 @@ def test_a_worker_that_is_not_warm_in_its_time_is_gone_and_the_others_live(lease
     assert "after 1 s, while " in caught.value.reason
     assert leased.block(worker).step_s
     leased.end(worker)
+
+
+def test_no_memory_to_measure_it_with_is_one_line_that_says_what_to_do():
+    code = """
+import resource
+from cputrain.errors import RunError
+from cputrain.sweep.tuning.workers import Leased
+mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + (32 << 20),) * 2)
+try:
+    Leased.page_s(None, False)
+except RunError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    line = "what fresh memory costs could not be measured (64 MiB: Cannot allocate memory): free"
+    assert run.stdout.startswith(line) and run.stdout.count("\n") == 1, run.stderr
