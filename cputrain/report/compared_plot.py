@@ -9,7 +9,7 @@ from cputrain.report import figure, lettering, ticks, words
 from cputrain.report.charts import Scale, around
 from cputrain.report.compared import Comparison
 from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Sign, Tick
-from cputrain.report.picture import COLORS, ROOM, short
+from cputrain.report.picture import COLORS, ROOM, color, short
 
 ALL = "all suites"
 ROW_HIGH, MARK_HIGH, TOP = 24.0, 10.0, 56.0
@@ -34,15 +34,16 @@ def draw(comparisons: Sequence[Comparison]) -> Figure:
     rows = {label: round(TOP + high * (i + 0.65), 1) for i, label in enumerate(labels)}
     marks, names = [], []
     for number, (name, its) in enumerate(series.items()):
-        color = COLORS[number % len(COLORS)]
+        has_others = len(comparisons) > 1
+        its_color = COLORS[number % len(COLORS)] if has_others else color(name, number)
         offset = (number - (len(series) - 1) / 2) * ROOM / len(series) * high
-        names.append(Line(short(name), color))
+        names.append(Line(short(name), its_color))
         for line in its:
             row = round(rows[line.suite or ALL] + offset, 1)
             ends = None if line.low is None or line.high is None else (line.low, line.high)
             places = None if ends is None else (scale.place(ends[0]), scale.place(ends[1]))
             sign: Sign = "hollow" if line.verdict == "not told" else "dot"
-            marks.append(Mark(scale.place(line.value), row, sign, color, places))
+            marks.append(Mark(scale.place(line.value), row, sign, its_color, places))
     means = [line for its in comparisons for line in its.engines]
     ratios = ", ".join(f"{line.engine} {words.ratio(line.value)}" for line in means)
     others = ", ".join(its.other.name for its in comparisons)

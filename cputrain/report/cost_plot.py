@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from cputrain.analysis.cost.costs import Compared, Costs
 from cputrain.report import charts, figure, lettering, ticks
 from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Sign, Tick
-from cputrain.report.picture import COLORS, short
+from cputrain.report.picture import color, short
 
 TOP, HIGH = 62.0, 300.0
 NOTE = "hollow: not among the cells that it was learned from; line: where both are the same"
@@ -40,9 +40,9 @@ def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:
     across = charts.around(values, left, right)
     lines, marks = [], []
     for i, (engine, cells) in enumerate(compared.items()):
-        color = COLORS[i % len(COLORS)]
-        lines.append(Line(short(engine), color))
-        marks += [_mark(cell, color, across, up) for cell in cells]
+        its_color = color(engine, i)
+        lines.append(Line(short(engine), its_color))
+        marks += [_mark(cell, its_color, across, up) for cell in cells]
     diagonal = [(across.place(end), up.place(end)) for end in (min(values), max(values))]
     return Figure(
         title="Predicted against measured",

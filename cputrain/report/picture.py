@@ -8,13 +8,14 @@ from functools import cached_property
 
 from cputrain.analysis import by_engine
 from cputrain.analysis.ends import CellRow, Measured, measured
+from cputrain.engines import specs
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 from cputrain.wording import one_line
 
 COLORS = ("e0", "e1", "e2", "e3", "e4", "e5")
-"""Classes of the engines' colours in `plot.svg.j2`, in their order, the first again after the last:
-of Okabe & Ito (2008), told apart by the colour-blind too, and lighter ones on dark paper."""
+"""Classes of the colours in `plot.svg.j2`, in their order, the first again after the last: of Okabe
+& Ito (2008), told apart by the colour-blind too, and lighter ones on dark paper."""
 LONGEST_NAME = 40
 """Signs of a name that the picture has room for."""
 ROOM = 0.7
@@ -84,7 +85,7 @@ class Picture:
             cells = [point for point in self.shown if by_engine.engine(point.cell) == name]
             offset = (i - (len(names) - 1) / 2) * ROOM / len(names)
             if cells:
-                series.append(Series(name, COLORS[i % len(COLORS)], offset, cells))
+                series.append(Series(name, color(name, i), offset, cells))
         return series
 
     @property
@@ -109,6 +110,19 @@ class Picture:
         values = [by_engine.settings(cell) for cell in self.cells if cell.values]
         numbers = all(len(v) == 1 and type(v[0]) in (int, float) for v in values)
         return numbers and len({by_engine.settings(point.cell) for point in self.shown}) > 1
+
+
+def color(engine: str | None, place: int) -> str:
+    """The class of an engine's colour, which is the same in all pictures.
+
+    Args:
+        engine: None where a picture has no engines.
+        place: in its picture, from 0; of one that this version does not know.
+    """
+    if engine is None:
+        return COLORS[0]
+    number = specs.NAMES.index(engine) if engine in specs.NAMES else -1 - place
+    return COLORS[number % len(COLORS)]
 
 
 def short(text: str) -> str:

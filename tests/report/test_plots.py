@@ -9,7 +9,7 @@ from cputrain.record.cell import CellKey
 from cputrain.report import forest, lettering, plots, points
 from cputrain.report.figure import TICK, svg
 from cputrain.report.forest import Bar
-from cputrain.report.picture import Picture
+from cputrain.report.picture import Picture, color
 from cputrain.results import columns
 from cputrain.results.rows import CellResult
 
@@ -100,6 +100,17 @@ def test_each_engine_has_a_line_and_a_legend(values):
     shown = f.x_ticks if drawn.is_numeric else f.y_ticks
     assert labels(shown) == [str(value) for value in values]
     assert overlapping(drawn) == []
+
+
+def test_an_engine_has_one_colour_in_all_pictures():
+    engines = ("torch", "jax", "native")
+    three = by_engine({(n, e): n for e in engines for n in (1, 2)}, 1).series
+    two = by_engine({(n, e): n for e in ("native", "torch") for n in (1, 2)}, 1).series
+    colors = {its.engine: its.color for its in three}
+    assert {its.engine: its.color for its in two} == {e: colors[e] for e in ("native", "torch")}
+    assert len(set(colors.values())) == 3 and colors["torch"] == color(None, 0)
+    other = by_engine({(n, e): n for e in ("torch", "older") for n in (1, 2)}, 1).series
+    assert len({its.color for its in other}) == 2
 
 
 def test_a_line_is_of_one_engine():
