@@ -13,7 +13,7 @@ from cputrain.report import tuned, words
 from cputrain.results import rows
 from cputrain.run import suite
 from cputrain.sweep import plan
-from cputrain.sweep.tuning import fresh, reduced
+from cputrain.sweep.tuning import fresh, reduced, sides
 from cputrain.sweep.tuning.candidates import FAR
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
@@ -151,9 +151,9 @@ class GridStudy(Tune):
         self.progress.say(f"  {self.now() - self._began:5.0f} s  {label}: {text}")
 
     def _test(self, workers: Workers, cell: Combination) -> None:
-        sides = fresh.sides(self.choice, cell.experiment)
+        tested = sides.sides(self.choice, cell.experiment)
         machine, _ = rows.read(paths.ROOT, self.session.machine)
-        earlier = {name: known.identical_passes(machine, name) for name in sides.engines}
+        earlier = {name: known.identical_passes(machine, name) for name in tested.engines}
         number = len(self.rivals) + 1
         self.progress.say(f"test of tune's choice over best {number}, {cell.label}")
         taken: list[FreshPass] = []
@@ -163,7 +163,7 @@ class GridStudy(Tune):
             self.progress.say(tuned.fresh_pass(done, len(taken)))
 
         seed = self.tuning.seed + number
-        test = fresh.Test(workers, sides, earlier, seed, self.now, say)
+        test = fresh.Test(workers, tested, earlier, seed, self.now, say)
         gain = test.run(self.now() + self.tuning.budget_s)
         bad = [each.reason or each.status for each in taken if each.status != "ok"]
         why_not = "" if gain is not None else (bad or [tuned.ALL_DISTURBED])[-1]

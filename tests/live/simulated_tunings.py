@@ -13,6 +13,7 @@ import collections
 import contextlib
 import io
 import math
+import random
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -21,8 +22,10 @@ from typing import Any
 
 import pytest
 from roots import take_root
-from simulated_workers import Simulated
+from simulated_workers import WORKER, Simulated
 
+from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.tuning import known
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
@@ -94,14 +97,14 @@ def ratio(name: str, experiment: Experiment) -> float:
     return EFFECTS[name](flat) * (FEW_THREADS if flat["threads"] == 1 else 1.0)
 
 
-def tuned(name: str, seed: int, noise: float, minutes: float) -> Tune:
+def tuned(name: str, seed: int, noise: float, minutes: float, kept: tuple[str, ...]) -> Tune:
     """One tuning of a preset on a simulated machine."""
     preset = PRESETS[name].experiment
     usual = specs.settle(preset)
     usual_s = SLOWNESS * reduced.micro_s(usual) * usual.training.grad_accum
     step_s: Callable[[Experiment], float] = lambda e: usual_s * ratio(name, e)  # noqa: E731
     workers = Starting(step_s, seed, noise=noise, page_s=FRESH * usual_s / FRESH_PAGES)
-    planned = PlannedTuning(preset, 60 * minutes, (), (), seed, "")
+    planned = PlannedTuning(preset, 60 * minutes, (), kept, seed, "")
     tuning = Tune(planned, workers.now)
     with contextlib.redirect_stdout(io.StringIO()):
         tuning.choose()
@@ -110,24 +113,37 @@ def tuned(name: str, seed: int, noise: float, minutes: float) -> Tune:
     return tuning
 
 
+def identical(count: int, seed: int) -> list[Pass]:
+    """A/A passes as a sweep would have left them: three pairs, whose blocks scatter by 4 %."""
+    chance = random.Random(seed)
+    away = [chance.gauss(0, math.sqrt(2) * WORKER) for _ in range(count)]
+    return [Pass(tuple(a + chance.gauss(0, 0.06) for _ in range(3))) for a in away]
+
+
 def main() -> None:
     """Tune, and print what came of it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("preset", choices=EFFECTS)
     parser.add_argument("--tunings", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first")
     parser.add_argument("--noise", type=float, default=0.08)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--keep", default="", help="fields, as of tune")
+    parser.add_argument("--records", type=int, default=0, help="A/A passes of each engine")
     args = parser.parse_args()
+    fields = tuple(filter(None, args.keep.split(",")))
     recommended, tested = [], []
     choices: collections.Counter[str] = collections.Counter()
-    for seed in range(args.tunings):
+    for seed in range(args.first, args.first + args.tunings):
         with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
             take_root(patch, Path(name))
+            passes = identical(args.records, seed)
+            patch.setattr(known, "identical_passes", lambda cells, engine, p=passes: p)
             library = Path(name) / "library.so"
             library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
             both = ":".join(f"{each}={library}" for each in ("libiomp5", "mimalloc"))
             patch.setenv(library_search.VARIABLE, both)
-            track = tuned(args.preset, seed, args.noise, args.minutes).tracks[0]
+            track = tuned(args.preset, seed, args.noise, args.minutes, fields).tracks[0]
             record, best = track.account.record, track.recommended
         choice = None if record.tuned is None else Experiment.from_json(record.tuned)
         tested.append(1.0 if choice is None else ratio(args.preset, choice))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning import counting
@@ -12,67 +11,17 @@ from cputrain.experiment import Experiment
 from cputrain.record.part import Status
 from cputrain.record.tuning import Blocks, FreshPass
 from cputrain.run.failed import CellFailed
-from cputrain.sweep.tuning import reduced
+from cputrain.sweep.tuning.sides import FEWEST_PAIRS, TO_SPARE, Sides, engine
 from cputrain.sweep.tuning.workers import Running, Workers
 from cputrain.worker import blocks
 
-PAIRS, MOST_PAIRS, FEWEST_PAIRS = 8, 16, 3
+PAIRS, MOST_PAIRS = 8, 16
 PAIRS_S = 3.0
 """Seconds of pairs until which a pass takes more than `PAIRS`: starting workers takes longer."""
 MOST_PASSES = 12
-TO_SPARE = 1.2
-"""Seconds of a later pass, at most, over those that the passes before tell."""
-
-
-@dataclass(frozen=True)
-class Sides:
-    """The experiments of a test, as they run there.
-
-    Attributes:
-        tuned, default: what is compared.
-        twin: runs in two workers in the first pass, which tells the noise: the tuned one where
-            both have one engine, else the default one.
-        engines: the twin's, then the other one where there are two.
-    """
-
-    tuned: Experiment
-    default: Experiment
-
-    @property
-    def twin(self) -> Experiment:
-        """See above."""
-        return self.tuned if _engine(self.tuned) == _engine(self.default) else self.default
-
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """See above."""
-        return tuple(dict.fromkeys(map(_engine, (self.twin, self.tuned, self.default))))
-
-
-def _engine(experiment: Experiment) -> str:
-    return experiment.runtime.engine
-
-
-def sides(tuned: Experiment, default: Experiment) -> Sides:
-    """Both in whole micro-batches, as many of them as a step of seconds leaves time for."""
-    return Sides(reduced.composed(tuned), reduced.composed(default))
-
-
-def pass_s(tested: Sides, is_first: bool = True) -> float:
-    """A guess at the seconds of a pass with as few pairs as will do.
-
-    Args:
-        tested: what it compares.
-        is_first: with a twin.
-    """
-    every = (tested.tuned, tested.default, *([tested.twin] if is_first else []))
-    start = sum(reduced.start_s(each) for each in every)
-    return start + (FEWEST_PAIRS + 1) * sum(map(reduced.micro_s, every))
-
-
-def passes_s(tested: Sides) -> float:
-    """The same of two passes: of one alone a verdict takes more."""
-    return TO_SPARE * (pass_s(tested) + pass_s(tested, is_first=False))
+ENOUGH_EARLIER, MANY_PASSES = 3, 4
+"""A/A passes in the records from which a test takes none of its own, unless its time has room for
+so many passes: a twin takes a third of the first one, and of a few long ones that is much."""
 
 
 class Test:
@@ -119,12 +68,22 @@ class Test:
         """What the passes so far say."""
         return gain(self.passes, *self._earlier)
 
-    @property
-    def _wants_twin(self) -> bool:
-        """Whether nothing tells yet what two workers differ by, or nothing of this test does."""
+    def _wants_twin(self, running: Sequence[Running], start_s: float, until: float) -> bool:
+        """Whether it is to tell what two workers differ by: neither it nor the records do so yet.
+
+        Args:
+            running: the tuned and the default worker.
+            start_s: seconds until they were warm.
+            until: by the clock.
+        """
         twins = [pair for taken in self.passes for pair in taken.twins]
-        is_told = bool(self._earlier[0]) or not all(pair.disturbed for pair in twins)
-        return not self.passes or not is_told
+        if not all(pair.disturbed for pair in twins):
+            return False
+        if len(self._earlier[0]) < ENOUGH_EARLIER:
+            return True
+        pair_s = sum(blocks.side(each.experiment, each.warm_step_s).block_s for each in running)
+        others_s = (MANY_PASSES - 1) * (start_s + PAIRS * pair_s)
+        return not self.passes and self._now() + PAIRS * pair_s + others_s <= until
 
     def take(self, until: float) -> FreshPass:
         """One pass, which is added by the caller."""
@@ -134,12 +93,12 @@ class Test:
         twins: list[Blocks] = []
         status: Status = "ok"
         reason: str | None = None
-        wanted = [tested.tuned, tested.default, *([tested.twin] if self._wants_twin else [])]
         try:
-            for experiment in wanted:
-                within = max(60.0, until - self._now())
-                running.append(self._workers.start(experiment, within))
-            start_s = (self._now() - began) * 2 / len(running)
+            for experiment in (tested.tuned, tested.default):
+                running.append(self._started(experiment, until))
+            start_s = self._now() - began
+            if self._wants_twin(running, start_s, until):
+                running.append(self._started(tested.twin, until))
             for worker in running:
                 if not worker.is_steady:
                     self._workers.block(worker)  # its warm-up goes on: this one does not count
@@ -154,11 +113,14 @@ class Test:
         return FreshPass(
             pairs=pairs,
             twins=twins,
-            twins_engine=_engine(tested.twin) if twins else None,
+            twins_engine=engine(tested.twin) if twins else None,
             status=status,
             reason=reason,
             wall_s=self._now() - began,
         )
+
+    def _started(self, experiment: Experiment, until: float) -> Running:
+        return self._workers.start(experiment, max(60.0, until - self._now()))
 
     def _pairs(
         self, running: Sequence[Running], start_s: float, until: float

@@ -23,7 +23,7 @@ from cputrain.results import rows
 from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning import fresh, knobs, near, reduced, without
+from cputrain.sweep.tuning import fresh, knobs, near, reduced, sides, without
 from cputrain.sweep.tuning.account import Account, shown
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
@@ -107,7 +107,7 @@ class Track:
 
     def _test_s(self, winner: Experiment, slowness: float = 1.0) -> float:
         """Seconds for the test of a winner; `slowness` of this machine, as far as it is known."""
-        passes_s = slowness * fresh.passes_s(fresh.sides(winner, self.default))
+        passes_s = slowness * sides.passes_s(sides.sides(winner, self.default))
         return max(TEST * self.tuning.budget_s, passes_s)
 
     def _test(
@@ -116,7 +116,7 @@ class Track:
         self.account.keep(tuned=winner.best.to_json())
         labels = [each.label for each in winner.adopted]
         self._progress.say(tuned.testing(labels, self.account.record.likeliest))
-        tested = fresh.sides(winner.best, self.default)
+        tested = sides.sides(winner.best, self.default)
         earlier = {name: known.identical_passes(cells, name) for name in tested.engines}
         seed, keep_pass = self.tuning.seed, self.account.tested
         self.gain = fresh.Test(workers, tested, earlier, seed, self._now, keep_pass).run(until)
@@ -170,5 +170,5 @@ class Track:
 def least_s(default: Experiment) -> float:
     """Seconds, guessed, from which the races' share has time for the default and one candidate."""
     starts = 2 * reduced.start_s(reduced.reduced(default))
-    in_all = starts + fresh.pass_s(fresh.sides(default, default))
+    in_all = starts + sides.pass_s(sides.sides(default, default))
     return max(in_all, starts / (1 - MOST))

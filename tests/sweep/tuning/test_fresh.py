@@ -7,12 +7,14 @@ from simulated_workers import Simulated
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.sweep.tuning import fresh
+from cputrain.sweep.tuning.sides import FEWEST_PAIRS, Sides
 
 pytestmark = pytest.mark.tools
 
 DEFAULT = settled()
 TUNED = DEFAULT.but(allocator="mimalloc")
 STEP_S = 5.0
+RECORDS = {"torch": [Pass((0.01, 0.0, -0.01))] * 3}
 LAST_S = 32
 """Seconds of a pair beside its twin, of proofs, and of either's drift."""
 
@@ -21,19 +23,19 @@ LAST_S = 32
 def test_what_a_first_pass_leaves_of_the_time_goes_to_another(seconds):
     """Three workers are warm after 66 s, 3 pairs and twins take 60 s; of two it is 44 and 30."""
     workers = Simulated(lambda e: STEP_S * (0.98 if e == TUNED else 1.0), noise=0.05)
-    test = fresh.Test(workers, fresh.Sides(TUNED, DEFAULT), {}, 0, workers.now, lambda taken: None)
+    test = fresh.Test(workers, Sides(TUNED, DEFAULT), {}, 0, workers.now, lambda taken: None)
     test.run(float(seconds))
     assert workers.seconds <= 1.05 * seconds
     is_long = len(test.passes[-1].pairs) == fresh.MOST_PAIRS
     assert is_long or workers.seconds >= seconds - LAST_S
     assert len(test.passes) >= (1 if seconds < 300 else 2)
-    assert all(len(taken.pairs) >= fresh.FEWEST_PAIRS for taken in test.passes)
+    assert all(len(taken.pairs) >= FEWEST_PAIRS for taken in test.passes)
 
 
 def ran(workers, passes, earlier=None):
     """A test of some passes."""
     fresh_ = fresh.Test(
-        workers, fresh.Sides(TUNED, DEFAULT), earlier or {}, 0, workers.now, lambda taken: None
+        workers, Sides(TUNED, DEFAULT), earlier or {}, 0, workers.now, lambda taken: None
     )
     while len(fresh_.passes) < passes:
         fresh_.passes.append(fresh_.take(1e6))
@@ -68,6 +70,21 @@ def test_twins_run_until_they_tell_the_noise():
 
 def test_records_of_the_engine_tell_it_too():
     workers = Simulated(lambda e: 0.9 if e == TUNED else 1.0)
-    earlier = {"torch": [Pass((0.01, 0.0, -0.01))]}
-    first, second = ran(workers, 2, earlier).passes
+    first, second = ran(workers, 2, RECORDS).passes
     assert first.twins and not second.twins
+
+
+def test_where_time_is_for_few_passes_records_save_them_the_twin():
+    """Two workers are warm after 44 s, a pair takes 10 s: 300 s are for two such passes."""
+    pairs = {}
+    for records in (0, 2, 3):
+        workers = Simulated(lambda e: STEP_S * (0.85 if e == TUNED else 1.0))
+        earlier = {"torch": RECORDS["torch"][:records]}
+        test = fresh.Test(
+            workers, Sides(TUNED, DEFAULT), earlier, 0, workers.now, lambda taken: None
+        )
+        assert test.run(300.0).is_confirmed
+        first, *later = test.passes
+        assert bool(first.twins) == (records < 3) and not any(taken.twins for taken in later)
+        pairs[records] = sum(len(taken.pairs) for taken in test.passes)
+    assert pairs[0] == pairs[2] and pairs[3] > 1.5 * pairs[0], pairs
