@@ -135,8 +135,8 @@ class TuningRecord(Part, frozen=True, kw_only=True):
         races: of knobs, in their order.
         without: the race of the winner without one of its changes each; None where there was none.
         left_out: changes without which the winner was not surely slower: no part of `tuned`.
-        likeliest: changes that are tested though no race told them to be faster: those that looked
-            so by their 90 % interval, or else the one that looked best.
+        likeliest: changes that are tested, but for those left out, though no race told them to be
+            faster: those that looked so by their 90 % interval, or else the one that looked best.
         not_tried: knobs that there was no time for.
         tuned: the experiment that was put to the test; None where no change was faster.
         passes: of the test.

@@ -90,12 +90,18 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
 
 
 def testing(labels: Sequence[str], likeliest: Sequence[str]) -> str:
-    """What is put to the test; `likeliest` of it though no race has told it to be faster."""
+    """What is put to the test, and what of it no race has told to be faster.
+
+    Args:
+        labels: of the changes that are tested.
+        likeliest: changes that no race told to be faster; some may be left out of the test.
+    """
     changes = f"{', '.join(labels)}: fresh workers beside fresh workers of the default"
-    if likeliest == labels:
+    likely = [label for label in likeliest if label in labels]
+    if likely == labels:
         return f"no change was surely faster in its race; test of the likeliest, {changes}"
-    likely = f" (not surely faster in their races: {', '.join(likeliest)})" if likeliest else ""
-    return f"test of {changes}{likely}"
+    doubted = f" (not surely faster in their races: {', '.join(likely)})" if likely else ""
+    return f"test of {changes}{doubted}"
 
 
 def fresh_pass(taken: FreshPass, number: int) -> str:

@@ -147,11 +147,14 @@ def test_where_no_race_fitted_the_budget_is_what_was_too_short():
 
 
 def test_what_is_tested_is_one_line():
-    for likeliest in ([], ["engine=native"], ["allocator=mimalloc"]):
-        line = tuned.testing(["engine=native", *likeliest[:-1]], likeliest)
-        assert line.count("test of") == 1 and "\n" not in line
-        is_said = "not surely faster in their races: allocator=mimalloc" in line
-        assert is_said == ("allocator=mimalloc" in likeliest)
+    won, likely = "engine=native", "allocator=mimalloc"
+    doubted = f"(not surely faster in their races: {likely})"
+    fresh = "fresh workers beside fresh workers of the default"
+    assert tuned.testing([won], []) == f"test of {won}: {fresh}"
+    assert tuned.testing([won, likely], [likely]) == f"test of {won}, {likely}: {fresh} {doubted}"
+    assert tuned.testing([won], [likely]) == f"test of {won}: {fresh}"  # it was left out again
+    likeliest = "no change was surely faster in its race; test of the likeliest"
+    assert tuned.testing([likely], [likely]) == f"{likeliest}, {likely}: {fresh}"
 
 
 def test_a_change_that_is_likely_has_its_race_s_ratio_too():
