@@ -7,6 +7,7 @@ from cputrain.analysis.cost.costs import DriftAt
 from cputrain.analysis.cost.predict import predict
 from cputrain.experiment import Experiment
 from cputrain.report import cost_plot, cost_table, figure, prediction
+from cputrain.report.picture import color
 
 pytestmark = pytest.mark.tools
 
@@ -65,6 +66,8 @@ def test_the_picture_has_a_dot_for_each_cell_on_equal_axes(machine):
     compared = cost_plot.of_time(machine)
     drawn = cost_plot.draw("here", compared)
     assert len(drawn.marks) == len(compared["torch"])
+    native = cost_plot.draw("here", {"native": compared["torch"]})  # the first here, not its own
+    assert {mark.color for mark in native.marks} == {color("native", 0)} != {color("torch", 0)}
     assert b"<svg" in figure.svg(drawn)
     assert cost_plot.picture("here", compared).startswith("data:image/svg+xml;base64,")
 

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from cputrain.analysis.machines import differing, equal, machine
 from cputrain.commands import cli
 from cputrain.report import compared, compared_plot, compared_table
 from cputrain.report.export import export
+from cputrain.report.picture import color
 
 pytestmark = pytest.mark.tools
 
@@ -229,3 +231,8 @@ def test_a_machine_of_which_too_little_is_known_has_no_interval(two):
     assert its.engines[0].low is None and "too few moments of quick" in its.engines[0].reason
     assert "too few moments to tell" in its.drift
     assert compared_plot.svg([its]).startswith(b"<svg")
+    suites, engines = (
+        [replace(line, engine="native") for line in lines] for lines in (its.suites, its.engines)
+    )
+    (line,) = compared_plot.draw([replace(its, suites=suites, engines=engines)]).lines
+    assert line.color == color("native", 0) != color("torch", 0)
