@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 
+from cputrain.analysis.paired.model import Pass
 from cputrain.record.sample import Sample
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning.workers import Running
@@ -79,6 +80,13 @@ class Simulated:
 
     def end(self, worker):
         self.alive.remove(worker.name)
+
+
+def identical(count, seed, worker=WORKER):
+    """A/A passes as a sweep would have left them: three pairs, whose blocks scatter by 4 %."""
+    chance = random.Random(seed)
+    away = [chance.gauss(0, math.sqrt(2) * worker) for _ in range(count)]
+    return [Pass(tuple(a + chance.gauss(0, 0.06) for _ in range(3))) for a in away]
 
 
 def faster(e):

@@ -21,7 +21,6 @@ from cputrain.analysis.tuning import known
 from cputrain.analysis.tuning.gain import Gain
 from cputrain.commands import flags, model_flags
 from cputrain.commands.sessions import without_models
-from cputrain.engines import specs
 from cputrain.errors import RunError, UsageError
 from cputrain.machine.reading import MachineError
 from cputrain.record.tuning import FreshPass
@@ -88,9 +87,9 @@ class IdenticalTests(Tune):
             f"{counted(len(gains), 'test')}: {differ} told to differ; {held} intervals hold 1"
         )
         if len(medians) > 1:
-            apart = statistics.stdev(medians)
+            mean, apart = statistics.mean(medians), statistics.stdev(medians)
             self.progress.say(
-                f"{counted(len(medians), 'pass', 'passes')}: medians {statistics.mean(medians):+.2%} "
+                f"{counted(len(medians), 'pass', 'passes')}: medians {mean:+.2%} "
                 f"+- {apart / math.sqrt(len(medians)):.2%}, standard deviation {apart:.2%}"
             )
 

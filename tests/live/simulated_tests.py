@@ -13,11 +13,10 @@ import statistics
 
 import simulated_workers
 from settled import settled
-from simulated_workers import Simulated
+from simulated_workers import Simulated, identical
 
 from cputrain.sweep.tuning.fresh import Test
 from cputrain.sweep.tuning.sides import Sides
-from tests.live.simulated_tunings import identical
 
 DEFAULT = settled()
 TUNED = DEFAULT.but(allocator="mimalloc")

@@ -13,7 +13,6 @@ import collections
 import contextlib
 import io
 import math
-import random
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -22,9 +21,8 @@ from typing import Any
 
 import pytest
 from roots import take_root
-from simulated_workers import WORKER, Simulated
+from simulated_workers import Simulated, identical
 
-from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning import known
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
@@ -111,13 +109,6 @@ def tuned(name: str, seed: int, noise: float, minutes: float, kept: tuple[str, .
         tuning.begin(Session.from_env())
         tuning.tune(workers)
     return tuning
-
-
-def identical(count: int, seed: int) -> list[Pass]:
-    """A/A passes as a sweep would have left them: three pairs, whose blocks scatter by 4 %."""
-    chance = random.Random(seed)
-    away = [chance.gauss(0, math.sqrt(2) * WORKER) for _ in range(count)]
-    return [Pass(tuple(a + chance.gauss(0, 0.06) for _ in range(3))) for a in away]
 
 
 def main() -> None:

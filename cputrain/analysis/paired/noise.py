@@ -25,6 +25,10 @@ WORKERS = np.geomspace(4e-4, 0.2, 22)
 USUAL_WORKER = (0.007, 0.8)
 """What is thought of it beforehand: median and log standard deviation, so 0.15 % to 3.4 % in 95 of
 100 cases. Identical workers beside each other were 0.35 % apart (native) to 1 % (torch)."""
+OF_ANOTHER = (4.0, 0.9)
+"""How far workers of one experiment are apart, over those of another one of the same engine: median
+and log standard deviation. A/A passes are of a small model; passes of one of 27 million parameters
+lay 1, 7, 9 and 11 % apart in four tests, where the records told 0.8 % (docs/figures/tunings.md)."""
 ENOUGH_PAIRS = 3
 """Pairs of an A/A pass whose median counts as what a worker may be off by."""
 TINY = 1e-300
@@ -64,6 +68,7 @@ def learn(
     identical: Sequence[Pass],
     cells: Sequence[Sequence[Pass]] = (),
     earlier: Sequence[Pass] = (),
+    of_another: Sequence[Pass] | None = None,
 ) -> EngineNoise | None:
     """The noise of one engine; None without any A/A pass: nothing tells what a worker is off by.
 
@@ -73,16 +78,21 @@ def learn(
             with two passes or more also how far workers are apart.
         earlier: A/A passes of earlier sessions on this machine; of their noise of blocks nothing
             is taken, the machine may have been calmer then.
+        of_another: where the noise of one experiment is wanted, A/A passes of others in earlier
+            sessions: its workers are `OF_ANOTHER` times as far apart as theirs, or as is usual
+            where there are none, as far as its own passes do not tell.
     """
-    all_identical = [*identical, *earlier]
+    all_identical = [*identical, *earlier, *(of_another or ())]
     if not all_identical:
         return None
     session = [[pass_] for pass_ in identical] + [list(passes) for passes in cells if passes]
-    session = session or [[pass_] for pass_ in earlier]
+    session = session or [[pass_] for pass_ in all_identical]
     blocks, block_weights = _likely(BLOCKS, _block_weights(session))
     usual, log_sd = USUAL_WORKER
     log_likely = -0.5 * (np.log(WORKERS / usual) / log_sd) ** 2
-    for pass_ in all_identical:
+    if of_another is not None:
+        log_likely = _of_another(log_likely, of_another)
+    for pass_ in (*identical, *earlier):
         log_likely += _log_of_workers([pass_], np.zeros(1), blocks, block_weights)
     typical = _quantile(blocks, block_weights, 0.5)
     for passes in cells:
@@ -154,6 +164,24 @@ def _log_of_workers(
     if len(thetas) > 1:
         return np.asarray(np.log(np.trapezoid(likely, thetas, axis=1)), dtype=np.float64)
     return np.asarray(np.log(likely[:, 0]), dtype=np.float64)
+
+
+def _of_another(log_likely: Array, passes: Sequence[Pass]) -> Array:
+    """How likely each of `WORKERS` is for an experiment, by A/A passes of others.
+
+    Args:
+        log_likely: what is thought of the others beforehand.
+        passes: theirs; the noise of blocks there is their own.
+    """
+    if passes:
+        blocks, block_weights = _likely(BLOCKS, _block_weights([[pass_] for pass_ in passes]))
+        for pass_ in passes:
+            log_likely = log_likely + _log_of_workers([pass_], np.zeros(1), blocks, block_weights)
+    times, log_sd = OF_ANOTHER
+    logs = np.log(WORKERS)
+    given = np.exp(-0.5 * ((logs[:, None] - logs[None, :] - math.log(times)) / log_sd) ** 2)
+    likely = given / given.sum(axis=0) @ np.exp(log_likely - np.max(log_likely))
+    return np.asarray(np.log(np.maximum(likely, TINY)), dtype=np.float64)
 
 
 def _likely(scales: Array, weights: Array) -> tuple[Array, Array]:

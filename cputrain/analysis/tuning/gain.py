@@ -51,7 +51,7 @@ def gain(
 
     Args:
         passes: of the test.
-        earlier: A/A passes of the twins' engine in the machine's records.
+        earlier: A/A passes of the twins' engine in the machine's records, of other models.
         of_other: of the other side's engine, where it is another one.
 
     Returns:
@@ -62,8 +62,8 @@ def gain(
     if not compared or any(each.status != "ok" for each in passes):
         return None
     twins = _passes([each.twins for each in passes])
-    learned = noise.learn(twins, [compared], earlier)
-    other = noise.learn((), [compared], of_other)
+    learned = noise.learn(twins, [compared], of_another=earlier)
+    other = noise.learn((), [compared], of_another=of_other)
     if learned is not None and other is not None and other.worker > learned.worker:
         learned = other
     made = effect(compared, learned)

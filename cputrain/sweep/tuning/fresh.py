@@ -19,9 +19,12 @@ PAIRS, MOST_PAIRS = 8, 16
 PAIRS_S = 3.0
 """Seconds of pairs until which a pass takes more than `PAIRS`: starting workers takes longer."""
 MOST_PASSES = 12
-ENOUGH_EARLIER, MANY_PASSES = 3, 4
-"""A/A passes in the records from which a test takes none of its own, unless its time has room for
-so many passes: a twin takes a third of the first one, and of a few long ones that is much."""
+MANY_PASSES = 4
+"""That a test divides its time into, as far as it has room for them: how far workers of a model are
+apart is told by fresh ones alone."""
+ENOUGH_EARLIER = 3
+"""A/A passes in the records from which a test takes none of its own: what a twin takes of the first
+pass is worth more as another pass."""
 
 
 class Test:
@@ -68,22 +71,11 @@ class Test:
         """What the passes so far say."""
         return gain(self.passes, *self._earlier)
 
-    def _wants_twin(self, running: Sequence[Running], start_s: float, until: float) -> bool:
-        """Whether it is to tell what two workers differ by: neither it nor the records do so yet.
-
-        Args:
-            running: the tuned and the default worker.
-            start_s: seconds until they were warm.
-            until: by the clock.
-        """
+    @property
+    def _wants_twin(self) -> bool:
+        """Whether it is to tell what two workers differ by, as nothing does yet."""
         twins = [pair for taken in self.passes for pair in taken.twins]
-        if not all(pair.disturbed for pair in twins):
-            return False
-        if len(self._earlier[0]) < ENOUGH_EARLIER:
-            return True
-        pair_s = sum(blocks.side(each.experiment, each.warm_step_s).block_s for each in running)
-        others_s = (MANY_PASSES - 1) * (start_s + PAIRS * pair_s)
-        return not self.passes and self._now() + PAIRS * pair_s + others_s <= until
+        return all(pair.disturbed for pair in twins) and len(self._earlier[0]) < ENOUGH_EARLIER
 
     def take(self, until: float) -> FreshPass:
         """One pass, which is added by the caller."""
@@ -97,12 +89,12 @@ class Test:
             for experiment in (tested.tuned, tested.default):
                 running.append(self._started(experiment, until))
             start_s = self._now() - began
-            if self._wants_twin(running, start_s, until):
+            if self._wants_twin:
                 running.append(self._started(tested.twin, until))
             for worker in running:
                 if not worker.is_steady:
                     self._workers.block(worker)  # its warm-up goes on: this one does not count
-            pairs, twins = self._pairs(running, start_s, until)
+            pairs, twins = self._pairs(running, began, start_s, until)
             for worker in (running[0], running[1]):
                 self._workers.prove(worker)
                 running.remove(worker)
@@ -123,17 +115,18 @@ class Test:
         return self._workers.start(experiment, max(60.0, until - self._now()))
 
     def _pairs(
-        self, running: Sequence[Running], start_s: float, until: float
+        self, running: Sequence[Running], began: float, start_s: float, until: float
     ) -> tuple[list[Blocks], list[Blocks]]:
-        """Pairs of a pass; in the first one fewer where that leaves time for another.
+        """Pairs of a pass; fewer where that leaves time for others.
 
         Args:
             running: the workers: tuned, default, perhaps a twin.
+            began: when the pass did, by the clock.
             start_s: seconds until two of them were warm.
             until: by the clock.
         """
         tuned, default = running[:2]
-        began = self._now()
+        warm_at = self._now()
         original = tuned if self._tested.twin == self._tested.tuned else default
         pairs: list[Blocks] = []
         twins: list[Blocks] = []
@@ -150,11 +143,21 @@ class Test:
             # Without time for another pass, all that is left is this one's.
             has_another = now + pair_s + self._shortest_s <= until
             another_s = self._shortest_s if has_another and len(running) > 2 else 0.0
-            if len(pairs) >= FEWEST_PAIRS and with_next + another_s > until:
+            is_enough = len(pairs) >= FEWEST_PAIRS
+            if is_enough and with_next + another_s > until:
                 break
-            if has_another and len(pairs) >= PAIRS and now - began >= PAIRS_S:
+            if is_enough and has_another and with_next > self._share_until(began, until):
+                break
+            if has_another and len(pairs) >= PAIRS and now - warm_at >= PAIRS_S:
                 break
         return pairs, twins
+
+    def _share_until(self, began: float, until: float) -> float:
+        """The end of a pass that leaves as much to each other one that there is time for."""
+        left_s = until - began
+        others = int((left_s - self._shortest_s / TO_SPARE) / self._shortest_s)
+        others = max(0, min(MANY_PASSES - len(self.passes) - 1, others))
+        return min(began + left_s / (1 + others), until - others * self._shortest_s)
 
     def _pair(self, cell: Running, other: Running, number: int) -> Blocks:
         order = blocks.order(f"{self._seed} {len(self.passes)}", number)

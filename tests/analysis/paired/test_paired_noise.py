@@ -52,6 +52,20 @@ def test_earlier_sessions_and_cells_that_ran_again_tell_of_workers_too():
     assert learn([], once, before).identical == 20
 
 
+def test_of_another_experiment_a_a_passes_tell_less_until_its_own_do():
+    rng = np.random.default_rng(6)
+    others, own = drawn(rng, 30), drawn(rng, 12, worker=0.03)
+    told = learn([], [[own[0]]], others)
+    hinted = learn([], [[own[0]]], of_another=others)
+    assert 2 * told.worker < hinted.worker < 4 * told.worker
+    assert hinted.worker_high / hinted.worker_low > 3 * told.worker_high / told.worker_low
+    known = learn(own, of_another=others)
+    assert known.worker_low < 0.03 < known.worker_high
+    assert known.worker_high / known.worker_low < hinted.worker_high / hinted.worker_low
+    without = learn(own[:1], of_another=[])
+    assert without.worker > 2 * learn(own[:1]).worker
+
+
 def test_the_noise_of_blocks_is_that_of_this_session():
     rng = np.random.default_rng(4)
     calm_then = drawn(rng, 20, block=0.002)

@@ -61,9 +61,25 @@ def test_the_noise_of_the_noisier_engine_counts():
     calm = [Pass((0.001, 0.0, -0.001))] * 5
     wild = [Pass((sign * 0.2, sign * 0.2, sign * 0.2)) for sign in (-1, 1, -1, 1, 1)]
     alone, beside_calm, beside_wild = (gain(passes, calm, other) for other in ((), calm, wild))
-    assert alone.is_confirmed and beside_calm.effect == alone.effect
+    assert alone.is_confirmed and beside_calm.is_confirmed
+    assert beside_calm.noise.worker < 5 * alone.noise.worker
     assert beside_wild.noise.worker > 5 * alone.noise.worker
     assert not beside_wild.is_confirmed
+
+
+def test_workers_of_a_larger_model_are_further_apart_than_the_records_small_one():
+    small = [Pass((0.01 * sign, -0.005, 0.005)) for sign in (-1, 1, -1, 1, 1, -1)] * 2
+    apart = (-0.05, -0.02, -0.01, -0.003, 0.003, 0.01, 0.02, 0.05)
+
+    def of(*ratios):
+        steps = [[ratio * math.exp(off) for off in apart] for ratio in ratios]
+        pairs = [[Blocks(step_s=(step_s, 1.0), first="cell") for step_s in its] for its in steps]
+        return gain([FreshPass(pairs=its, status="ok") for its in pairs], small)
+
+    two, six = of(0.97, 0.95), of(*[0.97, 0.95] * 3)
+    assert two.verdict.word == "not told" and two.verdict.further_passes
+    assert six.is_confirmed and six.noise.worker < two.noise.worker
+    assert of(0.6, 0.62).is_confirmed
 
 
 @pytest.mark.parametrize(("side", "ratio"), [(0, 0.35), (1, 0.7)])
