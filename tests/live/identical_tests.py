@@ -84,7 +84,8 @@ class IdenticalTests(Tune):
             if (kept := [b for b in taken.pairs if not b.disturbed])
         ]
         self.progress.say(
-            f"{counted(len(gains), 'test')}: {differ} told to differ; {held} intervals hold 1"
+            f"{counted(len(gains), 'test')}: {differ} told to differ, "
+            f"{counted(held, 'interval holds 1', 'intervals hold 1')}"
         )
         if len(medians) > 1:
             mean, apart = statistics.mean(medians), statistics.stdev(medians)

@@ -27,8 +27,9 @@ USUAL_WORKER = (0.007, 0.8)
 100 cases. Identical workers beside each other were 0.35 % apart (native) to 1 % (torch)."""
 OF_ANOTHER = (4.0, 0.9)
 """How far workers of one experiment are apart, over those of another one of the same engine: median
-and log standard deviation. A/A passes are of a small model; passes of one of 27 million parameters
-lay 1, 7, 9 and 11 % apart in four tests, where the records told 0.8 % (docs/figures/tunings.md)."""
+and log standard deviation. A/A passes are of a small model. By the passes of two studies and six
+tunings of larger ones a factor of 4 is the likeliest, and 1 e^1.6 times less likely
+(docs/figures/tunings.md)."""
 ENOUGH_PAIRS = 3
 """Pairs of an A/A pass whose median counts as what a worker may be off by."""
 TINY = 1e-300
