@@ -12,7 +12,7 @@ import numpy as np
 
 from cputrain.analysis.paired import planning
 from cputrain.analysis.paired.effect import Effect, effect
-from cputrain.analysis.paired.model import PAIR_SD, Pass
+from cputrain.analysis.paired.model import OF_EFFECT, PAIR_SD, Pass
 from cputrain.analysis.paired.noise import EngineNoise, learn
 from cputrain.analysis.paired.planning import Candidate
 from cputrain.analysis.paired.verdict import verdict
@@ -61,7 +61,8 @@ def one_pass(rng, engine, log_effect, pairs, block):
     while True:
         ratios = _ratios(rng, engine, pairs, block)
         if ratios:
-            shift = log_effect + engine.worker * rng.standard_normal()
+            apart = math.hypot(engine.worker, OF_EFFECT * log_effect)
+            shift = log_effect + apart * rng.standard_normal()
             return Pass(tuple(shift + ratio for ratio in ratios))
 
 

@@ -5,19 +5,33 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy import special
+
+from cputrain.analysis.paired.effect import LEVEL
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 
 CellRow = tuple[CellResult, Row]
 """A cell and its row."""
 
-Z_99 = 2.576
-"""A normal distribution has 99 % within as many standard deviations of its mean."""
+DEGREES = 5
+"""Of freedom that each pass counts for, less one of all: what two workers differ by has a t
+distribution with 4, and the product of such densities about one place is one with 5 n - 1."""
 
 
-def log_sd(low: float, high: float) -> float:
-    """Standard deviation of an effect's logarithm, by its 99 % interval."""
-    return math.log(high / low) / 2 / Z_99
+def log_sd(low: float, high: float, passes: int | None = None) -> float:
+    """Standard deviation of an effect's logarithm, by its 99 % interval.
+
+    Args:
+        passes: that the effect comes from: of few the tails are long, and the normal distribution
+            with the same quartiles is narrower than its ends say. None is so many that it is not.
+    """
+    half = math.log(high / low) / 2
+    if passes is None:
+        return half / float(special.ndtri((1 + LEVEL) / 2))
+    degrees = DEGREES * passes - 1
+    end, quartile = special.stdtrit(degrees, [(1 + LEVEL) / 2, 0.75])
+    return half * float(quartile / end) / float(special.ndtri(0.75))
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def test_one_pair_or_one_unsteady_worker_tells_what_suites_tell_by_it(made, doub
     for name, claim, time, word in (
         (SHORTER, "C14", 0.5, UNTOLD),
         (SHORTER, "C14", 0.1, HOLDS),
-        ("mlm-80m-sequence_128", "C1", 0.25, UNTOLD),
+        ("mlm-80m-8_layers", "C2", 1 / 1.5, UNTOLD),
     ):
         pair = PAIRS[name]
         (worker,) = made.cell(pair, time, passes=1)

@@ -167,7 +167,7 @@ def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by
 
     def noise_of(ns):
         made = [
-            beside(worker(USUAL.but(seq_len=512), steps(0.08, project.rng)), other, project.rng)
+            beside(worker(USUAL.but(seq_len=512), steps(0.045, project.rng)), other, project.rng)
             for other in (0.04, 0.05, 0.04, 0.05, 0.04)
         ]
         cells = sweep(project, *(at(r, n) if n else r for r, n in zip(made, ns, strict=True)))

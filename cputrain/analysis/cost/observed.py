@@ -92,7 +92,7 @@ def ratios(
         if reference is None or not effect or not _differ(experiment, reference):
             continue
         ends = row["effect_low"], row["effect_high"]
-        sd = log_sd(*ends) if all(ends) else UNTOLD_SD
+        sd = log_sd(*ends, row["passes"]) if all(ends) else UNTOLD_SD
         own, beside = _pages(cell.workers)
         far = FAR.get(row["place"], 0.0)
         log, update = math.log(effect), _update_share(cell.workers)

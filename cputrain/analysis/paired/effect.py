@@ -89,8 +89,9 @@ def effect(passes: Sequence[Pass], noise: EngineNoise | None) -> Effect:
     if noise is None:
         value = math.exp(middle)
         return Effect(value, None, None, None, None, len(passes), pairs, NO_NOISE)
-    thetas = model.thetas(passes, noise.block, noise.worker)
-    likely = model.likelihood(passes, thetas, noise.blocks, noise.workers) @ noise.block_weights
+    workers = np.hypot(noise.workers, model.growth(passes))
+    thetas = model.thetas(passes, noise.block, _worker(passes, noise))
+    likely = model.likelihood(passes, thetas, noise.blocks, workers) @ noise.block_weights
     density = noise.worker_weights @ likely
     low, low_90, high_90, high = _quantiles(thetas, density)
     # Half of few pairs may lie on one side of what is likely: the value is still within.
@@ -109,7 +110,7 @@ def effect(passes: Sequence[Pass], noise: EngineNoise | None) -> Effect:
 def _weighted_median(passes: Sequence[Pass], noise: EngineNoise | None) -> float:
     """The value where half of the pairs' weight lies below, or the middle of two such values."""
     values = np.concatenate([pass_.log_ratios for pass_ in passes])
-    weights = np.concatenate([_weights(pass_, noise) for pass_ in passes])
+    weights = np.concatenate(_weights(passes, noise))
     order = np.argsort(values)
     values, below = values[order], np.cumsum(weights[order]) / np.sum(weights)
     rounding = 1e-9
@@ -118,13 +119,18 @@ def _weighted_median(passes: Sequence[Pass], noise: EngineNoise | None) -> float
     return float(values[first] + values[second]) / 2
 
 
-def _weights(pass_: Pass, noise: EngineNoise | None) -> Array:
-    """Of each pair of a pass, as above; all alike where nothing is known of the noise."""
-    pairs = len(pass_.log_ratios)
+def _weights(passes: Sequence[Pass], noise: EngineNoise | None) -> list[Array]:
+    """Of each pair of each pass, as above; all alike where nothing is known of the noise."""
+    counts = [len(pass_.log_ratios) for pass_ in passes]
     if noise is None:
-        return np.ones(pairs)
-    variance = noise.worker**2 + model.MEDIAN_VARIANCE * noise.block**2 / pairs
-    return np.full(pairs, 1 / variance / pairs)
+        return [np.ones(pairs) for pairs in counts]
+    of_w, of_block = _worker(passes, noise) ** 2, model.MEDIAN_VARIANCE * noise.block**2
+    return [np.full(pairs, 1 / (of_w + of_block / pairs) / pairs) for pairs in counts]
+
+
+def _worker(passes: Sequence[Pass], noise: EngineNoise) -> float:
+    """How far a pass of this cell is typically off, in the terms of `EngineNoise.worker`."""
+    return math.hypot(noise.worker, model.WORKER_SD * model.growth(passes))
 
 
 def _quantiles(thetas: Array, density: Array) -> tuple[float, ...]:

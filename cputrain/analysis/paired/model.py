@@ -1,13 +1,13 @@
 """The model of pairs, and how likely it makes what was measured.
 
 Pair j of pass i of a cell has the log ratio x_ij = theta + w_i + e_ij: theta is the log effect, w_i
-how far the two workers of that pass are apart when nothing differs, e_ij what the machine did
-between the pair's two blocks. Both have Student's t distributions, as noise has that comes in
-bursts: an outlying pair or worker then loses its weight by itself (Lange, Little & Taylor 1989,
-"Robust Statistical Modeling Using the t Distribution", J. Am. Stat. Assoc. 84, 881-896).
-Passes as a level of their own: Kalibera & Jones 2013, "Rigorous Benchmarking in Reasonable Time",
-ISMM, 63-74. All is summed on grids: there are three unknown numbers and few pairs, so neither large
-samples nor chance are called for.
+how far the two workers of that pass are apart when nothing differs, and by how much the effect is
+another at that time; e_ij what the machine did between the pair's two blocks. Both have Student's t
+distributions, as noise has that comes in bursts: an outlying pair or worker then loses its weight
+by itself (Lange, Little & Taylor 1989, "Robust Statistical Modeling Using the t Distribution", J.
+Am. Stat. Assoc. 84, 881-896). Passes as a level of their own: Kalibera & Jones 2013, "Rigorous
+Benchmarking in Reasonable Time", ISMM, 63-74. All is summed on grids: there are three unknown
+numbers and few pairs, so neither large samples nor chance are called for.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ WORKER_SD = 1.098
 MEDIAN_VARIANCE = 1.5
 """Variance of the median of n pairs, times n over the square of their normal-equivalent standard
 deviation: pi / 2 for a normal distribution, 1.44 for 3 degrees of freedom (1 / 4 f(0)^2)."""
+OF_EFFECT = 0.05
+"""Share of a log effect by which one pass differs from another, as a scale of w beside that of the
+engine's workers: what a larger model costs changes with the hour's clock, caches and fresh pages.
+By the passes of cells that ran several times the likeliest are 0.04 (torch, 107 cells), 0.1 (own C,
+26) and 0.03 (JAX, 11); of torch and own C 0 is e^6.7 and e^15 times less likely than these
+(docs/figures/turns.md)."""
 PLACES = 51
 """Points of the grid over theta + w around a pass."""
 EFFECTS = 81
@@ -110,6 +116,11 @@ def worker_cdf(off: Array, scales: Array) -> Array:
     return cdf
 
 
+def growth(passes: Sequence[Pass]) -> float:
+    """Scale of the part of w that grows with a cell's effect: by the median of its passes."""
+    return OF_EFFECT * abs(statistics.median(pass_.median for pass_ in passes))
+
+
 def likelihood(passes: Sequence[Pass], thetas: Array, blocks: Array, workers: Array) -> Array:
     """How likely the passes of a cell are, up to a constant factor.
 
@@ -117,7 +128,7 @@ def likelihood(passes: Sequence[Pass], thetas: Array, blocks: Array, workers: Ar
         passes: of one cell.
         thetas: log effects, shape (T,).
         blocks: scales of its pairs, shape (B,).
-        workers: scales of its worker effects, shape (W,).
+        workers: scales of w, shape (W,).
 
     Returns:
         Shape (W, T, B).
@@ -142,7 +153,7 @@ def thetas(passes: Sequence[Pass], block: float, worker: float) -> Array:
 
     Args:
         passes: of one cell.
-        block, worker: typical scales.
+        block, worker: typical scales of e and of w.
     """
     medians = [pass_.median for pass_ in passes]
     most = max(len(pass_.log_ratios) for pass_ in passes)

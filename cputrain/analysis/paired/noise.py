@@ -98,8 +98,9 @@ def learn(
     typical = _quantile(blocks, block_weights, 0.5)
     for passes in cells:
         if len(passes) > 1:
-            thetas = model.thetas(passes, typical, usual)
-            log_likely += _log_of_workers(passes, thetas, blocks, block_weights)
+            growth = model.growth(passes)
+            thetas = model.thetas(passes, typical, math.hypot(usual, growth))
+            log_likely += _log_of_workers(passes, thetas, blocks, block_weights, growth)
     workers, worker_weights = _likely(WORKERS, np.exp(log_likely - np.max(log_likely)))
     low, middle, high = (_quantile(workers, worker_weights, at) for at in (0.05, 0.5, 0.95))
     return EngineNoise(
@@ -158,10 +159,19 @@ def _within(pass_: Pass) -> Array:
 
 
 def _log_of_workers(
-    passes: Sequence[Pass], thetas: Array, blocks: Array, block_weights: Array
+    passes: Sequence[Pass],
+    thetas: Array,
+    blocks: Array,
+    block_weights: Array,
+    growth: float = 0.0,
 ) -> Array:
-    """Log likelihood of each of `WORKERS`, with theta anywhere on its grid: shape (W,)."""
-    likely = model.likelihood(passes, thetas, blocks, WORKERS) @ block_weights
+    """Log likelihood of each of `WORKERS`, with theta anywhere on its grid: shape (W,).
+
+    Args:
+        growth: scale of the part of w that is of the effect, none of two identical workers.
+    """
+    workers = np.hypot(WORKERS, growth)
+    likely = model.likelihood(passes, thetas, blocks, workers) @ block_weights
     if len(thetas) > 1:
         return np.asarray(np.log(np.trapezoid(likely, thetas, axis=1)), dtype=np.float64)
     return np.asarray(np.log(likely[:, 0]), dtype=np.float64)

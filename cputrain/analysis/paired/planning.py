@@ -14,8 +14,9 @@ from cputrain.analysis.paired.noise import EngineNoise
 
 PRECISION = 0.02
 """Half width, of logarithms, that an effect near 1 is asked to have."""
-PROPORTION = 0.1
-"""Half width over |log effect| that a large effect is asked to have."""
+PROPORTION = 0.15
+"""Half width over |log effect| that a large effect is asked to have: two passes that agree give
+0.11, by what passes of a large effect differ by (`model.OF_EFFECT`)."""
 
 FEWEST_PAIRS, MOST_PAIRS = 8, 40
 """Of a pass: fewer leave the noise of blocks to guesses, more do not make up for a new worker."""

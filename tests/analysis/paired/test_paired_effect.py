@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cputrain.analysis.paired import model
 from cputrain.analysis.paired.effect import NO_NOISE, effect
-from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.paired.model import OF_EFFECT, Pass
 from cputrain.analysis.paired.noise import learn
 
 pytestmark = pytest.mark.tools
@@ -49,15 +49,28 @@ def test_a_pass_of_many_pairs_does_not_outweigh_one_of_few_by_their_number():
 
 
 @settings(max_examples=40)
-@given(passes, st.floats(-1.0, 1.0))
-def test_sides_and_sizes_are_treated_alike(cell, shift):
+@given(passes)
+def test_sides_are_treated_alike(cell):
     here = effect(cell, NOISE)
     turned = effect([Pass(tuple(-x for x in pass_.log_ratios)) for pass_ in cell], NOISE)
-    moved = effect([Pass(tuple(x + shift for x in pass_.log_ratios)) for pass_ in cell], NOISE)
     assert here.low <= here.value <= here.high
     assert (turned.low, turned.high) == pytest.approx((1 / here.high, 1 / here.low), rel=1e-6)
-    ends = np.exp(shift) * np.array([here.low, here.low_90, here.high_90, here.high])
-    assert (moved.low, moved.low_90, moved.high_90, moved.high) == pytest.approx(ends, rel=1e-6)
+
+
+def test_a_large_effect_is_another_at_another_time():
+    """The same scatter about 1.01x, 1.5x and 3x; only fresh passes make up for it."""
+    scatter = (-0.01, -0.003, 0.003, 0.01)
+
+    def half_width(ratio, count=1):
+        return effect([Pass(tuple(math.log(ratio) + x for x in scatter))] * count, NOISE).half_width
+
+    assert half_width(1.01) == pytest.approx(half_width(1.0), rel=0.02)
+    assert half_width(1.5) > 1.5 * half_width(1.0)
+    assert half_width(3.0) > 2 * OF_EFFECT * math.log(3.0)
+    assert half_width(3.0) == pytest.approx(half_width(1 / 3.0), rel=1e-6)
+    large = effect([Pass(tuple(math.log(8.0) + x for x in scatter))], NOISE)
+    assert large.high / large.value == pytest.approx(large.value / large.low, rel=0.1)
+    assert half_width(3.0, 4) < 0.6 * half_width(3.0)
 
 
 def test_the_order_of_passes_does_not_matter():
@@ -119,7 +132,7 @@ def test_the_interval_is_that_of_the_model():
     theta = rng.uniform(-0.2, 0.3, draws)
     weight = np.ones(draws)
     for pass_ in cell:
-        place = theta + worker * rng.standard_t(4, draws)
+        place = theta + np.hypot(worker, model.growth(cell)) * rng.standard_t(4, draws)
         for ratio in pass_.log_ratios:
             weight *= ((1 + ((ratio - place) / block) ** 2 / 3) ** -2) / block
     order = np.argsort(theta)

@@ -69,7 +69,7 @@ def test_pairs_that_others_spoil_do_not_tip_the_effect():
     """Others come often and for long, and what they do to either side is dropped."""
     host = simulated.Host(bursts_hz=0.3, burst_s=1.0, burst=0.5)
     engine = simulated.Engine(0.0035, 0.008, host=host)
-    both = cells_and_words(engine, [0.0], sessions=2, pairs=(8, 8))
+    both = cells_and_words(engine, [0.0], sessions=6, pairs=(8, 8))
     values = [math.log(cell.effect.value) for cell, _ in both]
     assert abs(np.mean(values)) < 0.002
     kept = np.concatenate([[len(pass_.log_ratios) for pass_ in cell.passes] for cell, _ in both])

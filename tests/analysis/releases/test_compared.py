@@ -158,7 +158,7 @@ def test_one_pass_of_an_unsteady_worker_tells_only_what_is_beyond_three():
     assert cell.verdict.word == "not told" and cell.is_open
     assert "was not steady" in cell.doubts[0] and cell.doubts[0] in releases.causes(cell)
     assert steady.doubts == ()
-    assert only([*identical, taken(4.0, own={"steady": False})]).verdict.word == "slower"
+    assert only([*identical, taken(5.0, own={"steady": False})]).verdict.word == "slower"
 
 
 def test_a_ratio_of_an_unusual_place_alone_is_not_told_and_stays_open():
