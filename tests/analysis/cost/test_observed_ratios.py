@@ -7,6 +7,7 @@ import pytest
 from settled import settled
 
 from cputrain.analysis.cost.observed import NEAR_S, ratios
+from cputrain.analysis.ends import log_sd
 from cputrain.analysis.moments import Moment
 from cputrain.analysis.places import Places
 from cputrain.record.noise import Noise
@@ -27,7 +28,8 @@ def cell(name, baseline, samples=(), references=(), **fields):
     made = SimpleNamespace(
         name=name, suite=suite, key=key, ok=True, workers=(worker,), same_as=None
     )
-    return made, {"effect": 0.5, "effect_low": 0.4, "effect_high": 0.6, "place": None}
+    ends = {"effect_low": 0.4, "effect_high": 0.6}
+    return made, {"effect": 0.5, **ends, "passes": 1, "place": None}
 
 
 def test_a_cell_beside_another_engine_tells_neither_engine_s_costs():
@@ -48,6 +50,18 @@ def test_a_cell_that_reads_other_data_alone_tells_no_cost():
         cell("SeqLen/128", "1000", seq_len=128),
     ]
     assert [ratio.name for ratio in ratios(cells)] == []
+
+
+def test_how_exact_a_ratio_is_depends_on_its_passes():
+    cells = [
+        cell("Depth/4", "4"),
+        cell("Depth/8", "4", n_layer=8),
+        cell("Depth/16", "4", n_layer=16),
+    ]
+    cells[2][1]["passes"] = 3
+    once, thrice = ratios(cells)
+    assert once.sd == pytest.approx(log_sd(0.4, 0.6, 1))
+    assert thrice.sd == pytest.approx(log_sd(0.4, 0.6, 3))
 
 
 def test_pages_are_those_of_a_step_in_the_blocks_that_were_paired():
