@@ -15,6 +15,7 @@ from cputrain.analysis import places
 from cputrain.analysis.counted import Counted
 from cputrain.analysis.paired import verdict as verdicts
 from cputrain.analysis.paired.effect import Effect, effect
+from cputrain.analysis.paired.forecast import FEWEST_PAIRS
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict
 from cputrain.analysis.places import Place, Places
@@ -98,7 +99,11 @@ class CellEffect:
 
 
 def cell_effect(
-    workers: Sequence[WorkerRecord], pairs: Counted, noise: EngineNoise | None, at: Places
+    workers: Sequence[WorkerRecord],
+    pairs: Counted,
+    noise: EngineNoise | None,
+    at: Places,
+    further_pairs: int = FEWEST_PAIRS,
 ) -> CellEffect:
     """What the pairs of a cell say.
 
@@ -107,13 +112,14 @@ def cell_effect(
         pairs: of these, with a pass at least.
         noise: of them; None gives no interval.
         at: where the machine's CPUs were.
+        further_pairs: what a further pass would have that count.
     """
     made = effect(pairs.passes, noise)
     first, *others = pairs.passes
     known = CellEffect(
         made,
         noise,
-        verdicts.verdict(made, noise),
+        verdicts.verdict(made, noise, further_pairs),
         math.exp(first.median),
         effect(others, noise) if others else None,
         _elsewhere(pairs, at),

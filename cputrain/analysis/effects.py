@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import identical, noises, places
+from cputrain.analysis import identical, noises, pass_pairs, places
 from cputrain.analysis.cell_effect import CellEffect, cell_effect
 from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.noises import Noises
+from cputrain.analysis.pass_pairs import PassPairs
 from cputrain.analysis.places import Places
 from cputrain.results import columns
 from cputrain.results.columns import Row
@@ -28,6 +29,7 @@ class Analysis:
         effects: by the cell's place among them; cells without a pair that counts are left out.
         noises: of its engines, by session.
         places: where its CPUs were.
+        pass_pairs: what a further pass would have.
     """
 
     cells: Sequence[CellResult]
@@ -35,6 +37,7 @@ class Analysis:
     effects: Mapping[int, CellEffect]
     noises: Noises
     places: Places
+    pass_pairs: PassPairs
 
 
 def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
@@ -47,6 +50,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     rows = [columns.row(cell, peaks) for cell in cells]
     at = places.learn(identical.distinct(cell for cell in cells if cell.ok))
     known = noises.learn(cells, at)
+    further = pass_pairs.learn(cells, known)
     effects: dict[int, CellEffect] = {}
     by_owner: dict[tuple[str, str], CellEffect] = {}
     for index, cell in enumerate(cells):
@@ -58,7 +62,10 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
-            its = by_owner.get(owner) or cell_effect(cell.workers, pairs, known.of(cell, pairs), at)
+            more = pass_pairs.of_cell(cell, further).counting
+            its = by_owner.get(owner) or cell_effect(
+                cell.workers, pairs, known.of(cell, pairs), at, more
+            )
             effects[index] = by_owner[owner] = its
             _say(rows[index], its.effect.reason)
             if not cell.is_baseline:
@@ -66,7 +73,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
                 _say(rows[index], its.of_elsewhere)
             rows[index] |= _columns(its)
         rows[index] |= _dropped(pairs)
-    return Analysis(cells, rows, effects, known, at)
+    return Analysis(cells, rows, effects, known, at, further)
 
 
 def _columns(known: CellEffect) -> Row:

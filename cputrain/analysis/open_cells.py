@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cputrain.analysis import identical
+from cputrain.analysis import identical, pass_pairs
 from cputrain.analysis.effects import Analysis
 from cputrain.analysis.paired.planning import Candidate
+from cputrain.analysis.pass_seconds import pass_s
 
 Key = tuple[str, str]
 """A cell by its suite and value, as in the tables."""
@@ -53,7 +54,7 @@ def candidates(
         analysis: of one machine.
         session: only cells that were measured in it; None takes all.
         seconds: that one more pass of a cell takes, where that is known better than by its last
-            worker's life.
+            worker and the pairs that it would have.
         with_identical: also A/A cells, of which nothing is open: their effect is 1.
     """
     given = seconds or {}
@@ -65,6 +66,9 @@ def candidates(
         is_of_another = session is not None and cell.workers[-1].session != session
         if cell.same_as is not None or is_left_out or is_of_another:
             continue
-        takes_s = given.get(key, cell.workers[-1].wall_s or 0.0)
-        chosen.append(Candidate(key, known.effect, known.noise, takes_s, cell.suite))
+        pairs = pass_pairs.of_cell(cell, analysis.pass_pairs)
+        takes_s = given[key] if key in given else pass_s(cell.workers[-1], pairs.taken)
+        chosen.append(
+            Candidate(key, known.effect, known.noise, takes_s, cell.suite, pairs.counting)
+        )
     return chosen

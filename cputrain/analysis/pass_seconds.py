@@ -14,6 +14,8 @@ from cputrain.worker.blocks import SideSeconds
 def pass_s(worker: WorkerRecord, pairs: int | None = None) -> float:
     """Seconds of a worker like this one, all included; 0 where it does not say how long it took.
 
+    As large a share of its pairs is taken again as was of this one's.
+
     Args:
         worker: of the cell.
         pairs: of blocks that the pass takes; where left out, as many as a first one does.
@@ -26,7 +28,8 @@ def pass_s(worker: WorkerRecord, pairs: int | None = None) -> float:
     if pairs is None:
         most = Experiment.from_json(worker.experiment).budget.samples
         pairs = blocks.pairs(most, own, reference)
-    more = pairs - len(worker.pairs)
+    tries = 1 + len(worker.spoilt_pairs) / len(worker.pairs)
+    more = tries * (pairs - len(worker.pairs))
     return max(0.0, wall_s + more * (own.block_s + reference.block_s))
 
 

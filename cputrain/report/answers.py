@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 
 from cputrain.analysis import by_engine, identical
 from cputrain.analysis.ends import CellRow, measured
+from cputrain.analysis.open_cells import Key
+from cputrain.analysis.paired import planning
+from cputrain.analysis.paired.planning import Candidate
 from cputrain.analysis.unchanged import Setting, settings
 from cputrain.experiment import Experiment
 from cputrain.report import baseline, paste, words
@@ -19,10 +21,17 @@ from cputrain.wording import counted
 MOST_CHANGES = 5
 ALIKE_WITHIN, ALIKE_ABOUT = 1.02, 1.03
 """Ratios that the list of what does not matter is about: the first is said first."""
+NEXT_RUN_S = 18 * 60.0
+"""Seconds of measuring of a run of 20 minutes."""
 
 
-def answers(cells: Sequence[CellRow]) -> Answers:
-    """What the cells of one machine answer."""
+def answers(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]] = ()) -> Answers:
+    """What the cells of one machine answer.
+
+    Args:
+        cells: all of them.
+        candidates: those that may get another pass.
+    """
     tried = settings(cells)
     changes = _changes(tried)
     return Answers(
@@ -31,7 +40,7 @@ def answers(cells: Sequence[CellRow]) -> Answers:
         none_pays=None if changes else _none_pays(tried),
         slower=_slower(tried),
         alike=_alike(tried),
-        open=_open(cells),
+        open=_open(cells, candidates),
         lost=_lost(cells),
         not_run=_not_run(cells),
     )
@@ -143,7 +152,7 @@ def _short(setting: Setting) -> str:
     return f"{by_engine.variable(cell)} {by_engine.setting(cell)}{where}"
 
 
-def _open(cells: Sequence[CellRow]) -> Statement | None:
+def _open(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]]) -> Statement | None:
     its = [
         (cell, row)
         for cell, row in cells
@@ -152,15 +161,13 @@ def _open(cells: Sequence[CellRow]) -> Statement | None:
     if not its:
         return None
     bare = sum(row["effect_low"] is None for _, row in its)
-    near = [(cell, row) for cell, row in its if row["further_passes"] is not None]
-    far = len(its) - len(near) - bare
-    seconds = sum(row["further_passes"] * _pass_s(cell) for cell, row in near)
+    owners = [_owner(cell) for cell, row in its if row["further_passes"] is not None]
+    until = planning.seconds_until(candidates, dict.fromkeys(owners, 1))
+    near = sorted(until[owner] for owner in owners if owner in until)
+    far = len(its) - len(owners) - bare
     text = f"Not told yet: {counted(len(its), 'cell')}."
     if near:
-        which = "all of them" if len(its) > 1 else "it"
-        which = which if len(near) == len(its) else f"{len(near)} of them"
-        text += f" About {words.duration(max(seconds, 60))} more would tell {which}"
-        text += ": python3 bench.py goes on there."
+        text += f" {_when(near, len(its))}: python3 bench.py goes on there."
     if far:
         text += f" {_some(far, len(its), 'differs', 'differ')} by too little for what the noise"
         text += " here lets be told in reasonable time."
@@ -170,15 +177,33 @@ def _open(cells: Sequence[CellRow]) -> Statement | None:
     return Statement(text, tuple(row for _, row in its))
 
 
+def _owner(cell: CellResult) -> Key:
+    """The cell whose measurement it has: its own, or the one that it shares."""
+    if cell.same_as is None:
+        return cell.suite, cell.value
+    suite, _, value = cell.same_as.partition("/")
+    return suite, value
+
+
+def _when(near: Sequence[float], whole: int) -> str:
+    """ "The next 20 minutes would measure 28 of them again, 52 min all of them".
+
+    Args:
+        near: seconds until each is measured again, in rising order.
+        whole: how many are not told.
+    """
+    which = "it" if whole == 1 else "all of them" if len(near) == whole else f"{len(near)} of them"
+    takes = words.duration(max(near[-1], 60))
+    soon = sum(seconds <= NEXT_RUN_S for seconds in near)
+    if soon in (0, len(near)):
+        return f"About {takes} more would measure {which} again"
+    return f"The next 20 minutes would measure {soon} of them again, {takes} {which}"
+
+
 def _some(part: int, whole: int, singular: str, plural: str) -> str:
     """ "It differs", "They differ", "1 of them differs", "3 of them differ"."""
     who = f"{part} of them" if part < whole else "It" if whole == 1 else "They"
     return f"{who} {singular if part == 1 else plural}"
-
-
-def _pass_s(cell: CellResult) -> float:
-    """Seconds of one more worker of a cell, as its earlier ones took."""
-    return statistics.median(worker.wall_s or 0.0 for worker in cell.workers)
 
 
 def _lost(cells: Sequence[CellRow]) -> Statement | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from cputrain.analysis import noise_lines
+from cputrain.analysis import noise_lines, open_cells
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
 from cputrain.report import (
@@ -136,6 +136,7 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
         commits=commits,
         compared=comparisons.of_releases(root, name),
         beside=comparisons.of_machines(root / "result", name),
+        candidates=open_cells.candidates(analysis),
     )
     problems += [*broken, *low, *unread, *lost, *judged.problems, *runs.problems, *no_commits]
     return page, problems

@@ -12,6 +12,8 @@ from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.analysis.cost.costs import Costs
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
+from cputrain.analysis.open_cells import Key
+from cputrain.analysis.paired.planning import Candidate
 from cputrain.experiment import Experiment
 from cputrain.report import answers, baseline, one_off, presets
 from cputrain.report.forest import Bar
@@ -50,6 +52,7 @@ class MachinePage:
         commits: other commits that asv has measured.
         compared: pages of comparisons of releases and commits: file and title.
         beside: names of comparisons with other machines.
+        candidates: cells that may get another pass.
     """
 
     machine: MachineFacts
@@ -66,6 +69,7 @@ class MachinePage:
     commits: CommitsPage = field(default_factory=CommitsPage)
     compared: Sequence[tuple[str, str]] = ()
     beside: Sequence[str] = ()
+    candidates: Sequence[Candidate[Key]] = ()
 
     @property
     def name(self) -> str:
@@ -115,7 +119,7 @@ class MachinePage:
     @cached_property
     def answers(self) -> Answers:
         """The first screen."""
-        return answers.answers(self.measured)
+        return answers.answers(self.measured, self.candidates)
 
     @cached_property
     def bars(self) -> list[Bar]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cputrain import paths
-from cputrain.analysis import effects, identical, open_cells
-from cputrain.analysis.effects import Analysis
+from cputrain.analysis import effects, open_cells
 from cputrain.analysis.noises import NoiseKey
 from cputrain.analysis.paired import planning
+from cputrain.analysis.pass_pairs import FurtherPairs
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.results import rows
 from cputrain.results.rows import CellResult
@@ -65,7 +64,8 @@ def further(
 ) -> Further:
     """The next pass: the cells that are open, as far as they and their suites fit into the time.
 
-    Before them those that have failed once, and have no number.
+    Before them those that have failed once, and have no number, and those that have none that
+    tells (`open_cells.untold`), the shortest first.
 
     A cell that shares another's measurement goes with it: that costs no time, and asv has its
     number too.
@@ -79,7 +79,10 @@ def further(
     cells, _ = rows.read(paths.ROOT, session.machine, (session.mode,))
     analysis = effects.analyse(cells, {})
     engines = {cell.engine for planned in suites for cell in planned.cells}
-    pairs = {engine: _pairs(engine, analysis, session.id) for engine in engines}
+    pairs = {
+        engine: analysis.pass_pairs.get(NoiseKey(session.id, engine), FurtherPairs()).taken
+        for engine in engines
+    }
     last = {(cell.suite, cell.value): cell.workers[-1] for cell in cells if cell.ok}
     seconds = {}
     for planned in suites:
@@ -93,17 +96,21 @@ def further(
                 if known is None
                 else pass_s(known, count)
             )
-    candidates = open_cells.candidates(analysis, session.id, seconds)
-    candidates = [candidate for candidate in candidates if candidate.key in seconds]
     left_s = until - time.monotonic()
     failed_s = _failed_once(cells, session.id)
     seconds |= {key: max(seconds[key], s) for key, s in failed_s.items() if key in seconds}
     taken = set()
-    for key in (*failed_s, *open_cells.untold(analysis, session.id)):
+    untold = [key for key in open_cells.untold(analysis, session.id) if key in seconds]
+    for key in (*failed_s, *sorted(untold, key=seconds.__getitem__)):
         if key in seconds and seconds[key] + SUITE_S <= left_s:
             taken.add(key)
             left_s -= seconds[key] + SUITE_S
-    taken.update(planning.next_pass(candidates, left_s, suite_s=SUITE_S))
+    others = [
+        candidate
+        for candidate in open_cells.candidates(analysis, session.id, seconds)
+        if candidate.key in seconds and candidate.key not in taken
+    ]
+    taken.update(planning.next_pass(others, left_s, suite_s=SUITE_S))
     names = {f"{suite}/{value}" for suite, value in taken}
     sharing = {(cell.suite, cell.value) for cell in cells if cell.same_as in names}
     chosen: list[Planned] = []
@@ -131,17 +138,3 @@ def _failed_once(cells: Sequence[CellResult], session: str) -> dict[tuple[str, s
         and {worker.session for worker in cell.workers} == {session}
         and len({worker.run for worker in cell.workers}) == 1
     }
-
-
-def _pairs(engine: str, analysis: Analysis, session: str) -> int:
-    """How many pairs its usual cell is to have: by its noise, and by what starting one costs."""
-    learned = analysis.noises.learned.get(NoiseKey(session, engine))
-    workers = [
-        cell.workers[-1]
-        for cell in analysis.cells
-        if cell.ok and cell.workers[-1].pairs and identical.engine(cell) == engine
-    ]
-    if learned is None or learned.noise is None or not workers:
-        return planning.FEWEST_PAIRS
-    start_s, one_pair_s = (statistics.median(pass_s(w, n) for w in workers) for n in (0, 1))
-    return planning.pairs_per_pass(learned.noise, start_s, one_pair_s - start_s)

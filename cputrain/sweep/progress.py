@@ -69,9 +69,14 @@ class Progress:
         suites_s = estimate.suites_s(todo)
         takes = sum(suites_s.values()) + building_s
         how = "a guess, nothing has run here yet" if estimate.is_guess else "by earlier runs here"
+        once = (
+            f"about {minutes(takes)} for each of them once ({how})"
+            if todo
+            else "each measured once"
+        )
         self.say(
             f"{machine}: {counted(len({p.name for p in suites}), 'suite')}, "
-            f"{counted(len(here), 'cell')}, about {minutes(takes)} for each of them once ({how})"
+            f"{counted(len(here), 'cell')}, {once}"
         )
         if skipped := len(cells) - len(here):
             cells_skipped = f"{counted(skipped, 'cell')} {'is' if skipped == 1 else 'are'} skipped"
@@ -86,7 +91,7 @@ class Progress:
         """A further pass begins, over the cells that are open."""
         cells = sum(len(planned.cells) for planned in suites)
         takes = minutes(sum(suites_s.values()))
-        self.say(f"pass {number}: {counted(cells, 'cell')} not told so far, about {takes}")
+        self.say(f"pass {number}: {counted(cells, 'cell')} once more, about {takes}")
         self._begin(suites, suites_s)
 
     def _begin(self, suites: list[plan.Planned], suites_s: dict[str, float]) -> None:

@@ -14,9 +14,13 @@ pytestmark = pytest.mark.tools
 USUAL = settled()
 
 
-def answers(project, machine="here"):
+def page(project, machine="here"):
     project.save()
-    return machine_export.read(project.root, machine, ())[0].answers
+    return machine_export.read(project.root, machine, ())[0]
+
+
+def answers(project, machine="here"):
+    return page(project, machine).answers
 
 
 def setting(project, field, values, times, **others):
@@ -164,11 +168,28 @@ def test_what_makes_no_difference_was_told_to_be_the_same(noise):
 
 def test_what_is_open_says_how_long_it_would_take(noise):
     setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=90.0)
-    known = answers(noise)
-    (row,) = known.open.rows
+    made = page(noise)
+    (row,) = made.answers.open.rows
     assert (row["value"], row["verdict"]) == ("close", "not told")
-    left = words.duration(row["further_passes"] * 90)
-    assert known.open.text.startswith(f"Not told yet: 1 cell. About {left} more would tell it: ")
+    (candidate,) = made.candidates
+    left = words.duration(candidate.seconds)
+    assert made.answers.open.text == (
+        f"Not told yet: 1 cell. About {left} more would measure it again: "
+        "python3 bench.py goes on there."
+    )
+
+
+def test_what_takes_several_runs_says_what_the_next_one_measures(noise):
+    """Four cells are planned, two of them told already: of the others one is after 20 minutes."""
+    spreads = (0.042, 0.0405, 0.0406)
+    setting(noise, "pinning", ("none", "close", "spread"), spreads, workers=1, wall_s=400.0)
+    setting(noise, "wait_policy", ("active", "passive"), (0.042, 0.0405), workers=1, wall_s=400.0)
+    text = answers(noise).open.text
+    assert re.match(
+        r"Not told yet: 2 cells\. The next 20 minutes would measure 1 of them again, "
+        r"2\d min all of them: ",
+        text,
+    ), text
 
 
 @pytest.mark.parametrize("beside_others", [False, True])
@@ -184,7 +205,7 @@ def test_what_has_no_interval_is_told_apart_from_what_differs_by_too_little(nois
     if not beside_others:
         assert text == f"Not told yet: 1 cell. It has {bare}"
         return
-    near, _, rest = text.partition(" more would tell 1 of them: ")
+    near, _, rest = text.partition(" more would measure 1 of them again: ")
     assert near.startswith("Not told yet: 2 cells. About ")
     assert rest == f"python3 bench.py goes on there. 1 of them has {bare}"
 

@@ -81,6 +81,47 @@ def test_a_pass_fits_with_what_its_suites_take_beside_their_cells(suites, measur
     assert not passes.further(HERE, suites, Durations([]), until).suites
 
 
+def several(root, **workers):
+    """Cells of SeqLen, each of one pass that was not steady or does not tell; identical ones."""
+    project = Project(root)
+    project.suite("Baseline", "value", ("A-torch", "B-torch"))
+    for value in ("A-torch", "B-torch"):
+        project.cell("Baseline", value, 0.0425, settled(), workers=1)
+    project.suite("SeqLen", "value", ("128-torch", "512-torch", "1024-torch"), baseline=None)
+    for value, changes in workers.items():
+        name = f"{value.removeprefix('of_')}-torch"
+        (worker,) = project.cell("SeqLen", name, 0.0425, settled(), workers=1)
+        project.record("SeqLen", name, [worker.but(**changes)])
+    project.save()
+
+
+def taken(further):
+    return {cell.name for planned in further.suites for cell in planned.cells}
+
+
+def test_the_shortest_of_what_has_nothing_that_tells_goes_first(own_root, suites, clock):
+    several(
+        own_root,
+        of_128={"steady": False, "wall_s": 90.0},
+        of_512={"steady": False, "wall_s": 30.0},
+        of_1024={"steady": False, "wall_s": 91.0},
+    )
+    within = (clock.now + seconds for seconds in (105.0, 140.0, 240.0))
+    chosen = [taken(passes.further(HERE, suites, Durations([]), until)) for until in within]
+    assert chosen[0] == {"512-torch"}
+    assert chosen[1] == {"128-torch", "512-torch"}
+    assert chosen[2] == {"128-torch", "512-torch", "1024-torch"}
+
+
+def test_what_goes_first_is_planned_once(own_root, suites, clock):
+    """It is open too: planned twice it would take the time of another cell."""
+    several(own_root, of_128={"steady": False, "wall_s": 60.0}, of_1024={"wall_s": 60.0})
+    whole = passes.further(HERE, suites, Durations([]), math.inf)
+    assert taken(whole) == {"1024-torch", "128-torch"}
+    until = clock.now + sum(whole.suites_s.values()) + 2 * SUITE_S
+    assert taken(passes.further(HERE, suites, Durations([]), until)) == taken(whole)
+
+
 def test_a_pass_that_is_said_measures_something_and_none_is_said_without_time(
     suites, measured, own_root, clock, monkeypatch
 ):

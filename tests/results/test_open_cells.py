@@ -7,6 +7,7 @@ from settled import settled
 from cputrain.analysis.effects import analyse
 from cputrain.analysis.open_cells import candidates, untold
 from cputrain.analysis.paired import planning
+from cputrain.analysis.pass_seconds import pass_s
 from cputrain.record.cell import CellKey
 from cputrain.results import rows
 from cputrain.results.rows import CellResult
@@ -33,7 +34,8 @@ def test_each_measurement_is_there_once_and_no_identical_cell(analysis):
     chosen = {candidate.key: candidate for candidate in candidates(analysis)}
     assert set(chosen) == {("Heads", "2"), ("Heads", "8")}
     assert chosen["Heads", "8"].effect.passes == 1 and chosen["Heads", "8"].noise is not None
-    assert chosen["Heads", "8"].seconds == pytest.approx(30 * 0.042 + 3)
+    worker = next(c.workers[-1] for c in analysis.cells if c.name == "Heads/8")
+    assert chosen["Heads", "8"].seconds == pytest.approx(pass_s(worker, chosen["Heads", "8"].pairs))
     everything = {candidate.key for candidate in candidates(analysis, with_identical=True)}
     assert everything - set(chosen) == {("Baseline", copy) for copy in "ABC"}
 

@@ -110,7 +110,7 @@ def test_a_cell_that_failed_by_chance_has_its_number_from_the_next_pass(trial):
     path.write_text("import os\n" + path.read_text() + ONCE)
     process = trial.start("run", "--offline", "--bench", "Once")
     out, _ = process.communicate(timeout=120)
-    assert process.returncode == 0 and out.count("pass 2: 1 cell not told so far") == 1, out
+    assert process.returncode == 0 and out.count("pass 2: 1 cell once more") == 1, out
     row = rows(trial)["Once", "1"]
     assert row["status"] == "ok" and row["step_s"] > 0
     assert row["reason"].startswith("1 of 2 passes gave no number: failed: its process ended")

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cputrain.analysis.paired.effect import Effect
-from cputrain.analysis.paired.forecast import MOST_PASSES, further_passes
+from cputrain.analysis.paired.forecast import FEWEST_PAIRS, MOST_PASSES, left
 from cputrain.analysis.paired.model import MEDIAN_VARIANCE
 from cputrain.analysis.paired.noise import EngineNoise
 
+LEAST_S = 1e-3
+"""Seconds that a pass takes at least."""
 PRECISION = 0.02
 """Half width, of logarithms, that an effect near 1 is asked to have."""
 PROPORTION = 0.15
 """Half width over |log effect| that a large effect is asked to have: two passes that agree give
 0.11, by what passes of a large effect differ by (`model.OF_EFFECT`)."""
 
-FEWEST_PAIRS, MOST_PAIRS = 8, 40
-"""Of a pass: fewer leave the noise of blocks to guesses, more do not make up for a new worker."""
+MOST_PAIRS = 40
+"""Of a further pass: more do not make up for a new worker."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -34,6 +37,7 @@ class Candidate(Generic[Key]):
         noise: of its engine.
         seconds: that one more pass of it takes, all included.
         suite: that it is measured in; None where nothing is paid for one.
+        pairs: of such a pass that count.
     """
 
     key: Key
@@ -41,6 +45,30 @@ class Candidate(Generic[Key]):
     noise: EngineNoise | None
     seconds: float
     suite: str | None = None
+    pairs: int = FEWEST_PAIRS
+
+    def gain(self, given: int = 0, precision: float = PRECISION) -> float | None:
+        """What one more pass tells in a second: by how much narrower it makes the interval, as a
+        logarithm, up to where the cell is closed. None where it is closed.
+
+        Args:
+            given: further passes before that one.
+            precision: see `PRECISION`.
+        """
+        if self.noise is None or self.effect.half_width is None:
+            return None
+        if given == 0 and is_closed(self.effect, self.noise, precision):
+            return None
+        closed = target(self.effect, precision)
+        now, then = (
+            self.effect.half_width * left(self.effect, self.noise, more, self.pairs)
+            for more in (given, given + 1)
+        )
+        if given and now <= closed:
+            return None
+        if self.effect.passes + given == 1:  # the worst A/A pass keeps a single one open
+            now = max(now, self.noise.worst)
+        return max(math.log(now / max(then, closed)), 0.0) / max(self.seconds, LEAST_S)
 
 
 def target(effect: Effect, precision: float = PRECISION) -> float:
@@ -68,25 +96,6 @@ def is_closed(effect: Effect, noise: EngineNoise | None, precision: float = PREC
     return width <= target(effect, precision)
 
 
-def passes_to_close(
-    effect: Effect, noise: EngineNoise | None, precision: float = PRECISION
-) -> int | None:
-    """About how many more passes close a cell.
-
-    Returns:
-        0 where it is closed; None without an interval, or where it takes more than
-        `forecast.MOST_PASSES`.
-    """
-    width = effect.half_width
-    if noise is None or width is None:
-        return None
-    if is_closed(effect, noise, precision):
-        return 0
-    passes = further_passes(effect.passes, width / target(effect, precision))
-    # A single pass that is narrow enough, and less so than the worst A/A pass, needs one more.
-    return None if passes is None else max(1, passes)
-
-
 def pairs_per_pass(noise: EngineNoise, start_s: float, pair_s: float) -> int:
     """How many pairs of a pass make effects narrow in the least time.
 
@@ -110,11 +119,10 @@ def next_pass(
     precision: float = PRECISION,
     suite_s: float = 0.0,
 ) -> list[Key]:
-    """The cells of the next pass, those first that are closed by the fewest seconds.
+    """The cells of the next pass, those first of which a pass tells most for its seconds.
 
-    So a pass closes as many cells as it can. Cells that no forecast closes come last, as if each
-    took one pass more than is forecast. A cell that does not fit leaves its place to cheaper ones;
-    one whose engine's noise is not known gets no pass, as none would tell.
+    A cell that does not fit leaves its place to cheaper ones; one whose engine's noise is not known
+    gets no pass, as none would tell.
 
     Args:
         cells: all that ran; closed ones are passed over.
@@ -122,19 +130,50 @@ def next_pass(
         precision: see `PRECISION`.
         suite_s: seconds of the budget that each suite of the pass takes beside its cells.
     """
-    costs = [(passes_to_close(cell.effect, cell.noise, precision), cell) for cell in cells]
-    still_open = [
-        (passes is None, (passes or MOST_PASSES + 1) * cell.seconds, cell)
-        for passes, cell in costs
-        if passes != 0 and cell.noise is not None
-    ]
+    gains = [(cell.gain(precision=precision), cell) for cell in cells]
+    still_open = [(gain, cell) for gain, cell in gains if gain is not None]
     chosen: list[Key] = []
     suites: set[str | None] = {None}
     left_s = budget_s
-    for _, _, cell in sorted(still_open, key=lambda cost: cost[:2]):
+    for _, cell in sorted(still_open, key=lambda each: -each[0]):
         takes_s = cell.seconds + (0.0 if cell.suite in suites else suite_s)
         if takes_s <= left_s:
             chosen.append(cell.key)
             suites.add(cell.suite)
             left_s -= takes_s
     return chosen
+
+
+def seconds_until(
+    cells: Sequence[Candidate[Key]], passes: Mapping[Key, int], precision: float = PRECISION
+) -> dict[Key, float]:
+    """When some cells have had so many passes, in seconds of measuring, all cells being planned.
+
+    Each pass goes to the cell of which it tells most for its seconds, as `next_pass` takes them.
+
+    Args:
+        cells: all that ran.
+        passes: by the keys of some of them, further passes; 1 or more.
+        precision: see `PRECISION`.
+
+    Returns:
+        Of those that are not closed before that, and not given more than `MOST_PASSES`.
+    """
+    by_key = {cell.key: cell for cell in cells}
+    gains = ((cell.gain(precision=precision), key) for key, cell in by_key.items())
+    order = [(-gain, number, key) for number, (gain, key) in enumerate(gains) if gain is not None]
+    heapq.heapify(order)
+    given, wanted, elapsed_s, until = dict.fromkeys(by_key, 0), dict(passes), 0.0, {}
+    while order and wanted:
+        _, number, key = heapq.heappop(order)
+        given[key] += 1
+        elapsed_s += by_key[key].seconds
+        if given[key] == wanted.get(key):
+            until[key] = elapsed_s
+            del wanted[key]
+        gain = by_key[key].gain(given[key], precision)
+        if gain is not None and given[key] < MOST_PASSES:
+            heapq.heappush(order, (-gain, number, key))
+        else:
+            wanted.pop(key, None)
+    return until

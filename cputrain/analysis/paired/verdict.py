@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cputrain.analysis.paired.effect import Effect
-from cputrain.analysis.paired.forecast import further_passes
+from cputrain.analysis.paired.forecast import FEWEST_PAIRS, passes_until
 from cputrain.analysis.paired.noise import EngineNoise
 
 SAME_WITHIN = 1.03
@@ -35,7 +35,9 @@ class Verdict:
     further_passes: int | None = None
 
 
-def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
+def verdict(
+    effect: Effect, noise: EngineNoise | None, further_pairs: int = FEWEST_PAIRS
+) -> Verdict:
     """What is said of an effect.
 
     - "same": the 90 % interval lies within `SAME_WITHIN`, which is two one-sided tests at 5 %
@@ -51,11 +53,12 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
     Args:
         effect: from `effect.effect`.
         noise: that it was made with.
+        further_pairs: that count, of each further pass.
     """
     if noise is None or effect.low is None or effect.high is None:
         return Verdict("not told")
     if effect.is_of_one_pair and not is_beyond(ONE_PAIR_TELLS, effect):
-        return Verdict("not told", _further_passes(effect))
+        return Verdict("not told", _further_passes(effect, noise, further_pairs))
     if is_same(effect):
         return Verdict("same")
     beyond = effect.passes > 1 or abs(math.log(effect.value)) > noise.worst
@@ -63,7 +66,7 @@ def verdict(effect: Effect, noise: EngineNoise | None) -> Verdict:
         return Verdict("faster")
     if effect.low > 1 and beyond:
         return Verdict("slower")
-    return Verdict("not told", _further_passes(effect))
+    return Verdict("not told", _further_passes(effect, noise, further_pairs))
 
 
 def off_by(effect: Effect) -> float:
@@ -83,7 +86,7 @@ def is_same(effect: Effect) -> bool:
     return effect.same_within is not None and effect.same_within < SAME_WITHIN
 
 
-def _further_passes(effect: Effect) -> int | None:
+def _further_passes(effect: Effect, noise: EngineNoise, pairs: int) -> int | None:
     """About how many more passes tell, if the effect is what it seems: by either verdict."""
     size = abs(math.log(effect.value))
     half, half_90 = effect.half_width, effect.half_width_90
@@ -91,6 +94,6 @@ def _further_passes(effect: Effect) -> int | None:
         return None
     room = math.log(SAME_WITHIN) - size
     narrower = min(half / size if size else math.inf, half_90 / room if room > 0 else math.inf)
-    passes = further_passes(effect.passes, narrower)
+    passes = passes_until(effect, noise, narrower, pairs)
     # A single pass that tells enough by itself, and lies within the worst A/A pass, needs one more.
     return None if passes is None else max(1, passes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import simulated_pairs as simulated
 
-from cputrain.analysis.paired import planning
+from cputrain.analysis.paired import forecast, planning
 
 pytestmark = pytest.mark.tools
 
@@ -61,7 +61,13 @@ def test_forecasts_are_about_right():
     log_effects = np.zeros(30)
     first = simulated.session(rng, simulated.TORCH, log_effects, pairs=(6, 6), passes=1)
     last = simulated.session(rng, simulated.TORCH, log_effects, pairs=(6, 6), passes=8)
-    said = [planning.passes_to_close(cell.effect, first.noise) + 1 for cell in first.cells]
+    said = [
+        forecast.passes_until(
+            cell.effect, first.noise, cell.effect.half_width / planning.PRECISION, pairs=6
+        )
+        + 1
+        for cell in first.cells
+    ]
     assert np.median(said) == pytest.approx(np.median([len(c.passes) for c in last.cells]), abs=1)
 
 

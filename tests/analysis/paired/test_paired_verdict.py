@@ -58,11 +58,11 @@ def test_one_pair_tells_what_no_noise_comes_near_and_nothing_else():
 
 
 def test_the_forecast_is_of_the_passes_that_either_verdict_needs():
-    # 0.5 + 1.5 (0.08 / 0.0488)^2 = 4.5 passes, 0.5 + 1.5 (0.64 0.079 / 0.0296)^2 = 4.9
+    # 0.0488 of 0.08 is left, 0.0296 of 0.64 0.079; passes of 8 pairs, those so far of 4
     assert told(1.05, 0.08, passes=2) == Verdict("not told", 3)
     assert told(1.0, 0.079, passes=2) == Verdict("not told", 3)
     assert told(1.003, 1.0).further_passes is None
-    assert told(1.03, 0.2, passes=2).further_passes == 68  # 0.5 + 1.5 (0.2 / 0.0296)^2 = 69.2
+    assert told(1.03, 0.2, passes=2).further_passes == 52  # 0.0296 of 0.2
 
 
 def test_without_an_interval_nothing_is_told():
