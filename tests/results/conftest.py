@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from made_claims import Made
-from made_project import Project, failure
-from settled import settled
 
-from cputrain.analysis.claims.made import IDENTICAL
+if TYPE_CHECKING:  # the measured stack, on which none of these tests runs, lacks what they need
+    from made_claims import Made
+    from made_project import Project
 
 LENGTHS = "Tokens in one training sequence."
 
@@ -18,12 +18,18 @@ LENGTHS = "Tokens in one training sequence."
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """An empty project folder."""
+    from made_project import Project
+
     return Project(tmp_path)
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
     """A machine that has measured the noise of claims."""
+    from made_claims import Made
+
+    from cputrain.analysis.claims.made import IDENTICAL
+
     machine = Made(tmp_path)
     machine.cell(IDENTICAL[0], 1.0)
     return machine
@@ -32,6 +38,9 @@ def made(tmp_path: Path) -> Made:
 @pytest.fixture
 def sweep(project: Project) -> Project:
     """A whole sweep: A/A, five lengths of which one died, cores of which some are not there."""
+    from made_project import failure
+    from settled import settled
+
     usual = settled()
     project.suite("Baseline", "copy", ("A", "B", "C", "D", "E", "F"))
     project.suite("SeqLen", "seq_len", (128, 256, 512, 1024, 2048), description=LENGTHS)

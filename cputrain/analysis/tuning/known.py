@@ -31,6 +31,7 @@ class Known:
             of 90 % for a race.
         is_told: whether the rules of effects call it faster or slower, or a race has more than
             one block of it: an interval may be of one pair, or of a worker that was not steady.
+        passes: of a cell that it comes from; None of a race.
     """
 
     engine: str
@@ -39,6 +40,7 @@ class Known:
     low: float
     high: float
     is_told: bool
+    passes: int | None = None
 
     def says(self, experiment: Experiment, reference: Experiment) -> bool:
         """Whether it is the change from one settled experiment to another."""
@@ -54,7 +56,7 @@ class Known:
         Args:
             usual: what would be expected without a record.
         """
-        sd = log_sd(self.low, self.high)
+        sd = log_sd(self.low, self.high, self.passes)
         share = USUAL_SD**2 / (USUAL_SD**2 + sd**2)
         return math.exp(share * math.log(self.value) + (1 - share) * math.log(usual))
 
@@ -87,7 +89,7 @@ def known(analysis: Analysis) -> list[Known]:
         engine = str(base.get("runtime", {}).get("engine"))
         differing = _differing(setting.cell.experiment, base)
         is_told = row["verdict"] in ("faster", "slower")
-        made.append(Known(engine, differing, value, low, high, is_told))
+        made.append(Known(engine, differing, value, low, high, is_told, row["passes"]))
     return made
 
 

@@ -68,3 +68,15 @@ def test_a_record_counts_for_what_is_expected_by_how_exact_it_is():
     assert noisy.expected(0.98) == pytest.approx(0.95, abs=0.01)
     exact = Known("torch", {"huge_pages": "madvise"}, 0.81, 0.79, 0.83, True)
     assert exact.expected(0.98) == pytest.approx(0.81, abs=0.01)
+
+
+def test_a_cell_s_record_of_one_pass_tells_more_than_its_interval_s_tails_let_seem():
+    """The ends of a few passes' interval are those of long tails: its middle is narrower."""
+    one, many = (
+        Known("torch", {"pinning": "close"}, 0.8, 0.7, 0.92, True, passes) for passes in (1, 20)
+    )
+    assert one.expected(1.0) < many.expected(1.0) < 1.0
+
+
+def test_what_cells_say_is_known_with_their_passes(everything):
+    assert all(each.passes is not None and each.passes >= 1 for each in everything)
