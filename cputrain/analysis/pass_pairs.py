@@ -47,7 +47,7 @@ def learn(cells: Sequence[CellResult], noises: Noises) -> PassPairs:
         last = [cell.workers[-1] for cell in of_engine if cell.workers[-1].pairs]
         if last:
             start_s, with_pair_s = (statistics.median(pass_s(w, n) for w in last) for n in (0, 1))
-            if with_pair_s > start_s:  # else they do not say how long they took
+            if with_pair_s > start_s:  # else it is said to take less than its blocks
                 costs[engine] = start_s, with_pair_s - start_s
     return {
         key: FurtherPairs(taken, _counting(taken, learned))

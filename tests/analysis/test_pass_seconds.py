@@ -8,6 +8,7 @@ from msgspec import structs
 from cputrain.analysis.pass_seconds import pass_s
 from cputrain.record import files
 from cputrain.record.cell import SCHEMA, CellRecord
+from cputrain.record.sample import SpoiltPair
 
 pytestmark = pytest.mark.tools
 
@@ -35,6 +36,15 @@ def test_each_further_pair_is_a_block_of_both_sides_and_a_step_that_is_discarded
 def test_of_heavy_steps_none_is_discarded():
     known = worker(2.0, 0.02, pairs=2, wall_s=20.0)
     assert pass_s(known, 8) == pytest.approx(20.0 + 6 * (3 * 2.0 + 4 * 0.02))
+
+
+def test_as_many_pairs_are_taken_again_as_were():
+    known = worker(0.05, 0.02, pairs=4, wall_s=5.0)
+    block = known.samples[0]
+    spoilt = SpoiltPair(own=block, reference=known.pairs[0].reference, first="cell")
+    disturbed = known.but(spoilt_pairs=[spoilt] * 2)
+    assert pass_s(disturbed, 4) == 5.0
+    assert pass_s(disturbed, 22) == pytest.approx(5.0 + 1.5 * 18 * 4 * (0.05 + 0.02))
 
 
 def test_a_first_pass_has_fewer_pairs_than_a_later_one_had():

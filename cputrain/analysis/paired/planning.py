@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from cputrain.analysis.paired.effect import Effect
-from cputrain.analysis.paired.forecast import FEWEST_PAIRS, MOST_PASSES, left
+from cputrain.analysis.paired.forecast import FEWEST_PAIRS, MOST_PASSES, width_left
 from cputrain.analysis.paired.model import MEDIAN_VARIANCE
 from cputrain.analysis.paired.noise import EngineNoise
 
@@ -61,7 +61,7 @@ class Candidate(Generic[Key]):
             return None
         closed = target(self.effect, precision)
         now, then = (
-            self.effect.half_width * left(self.effect, self.noise, more, self.pairs)
+            self.effect.half_width * width_left(self.effect, self.noise, more, self.pairs)
             for more in (given, given + 1)
         )
         if given and now <= closed:

@@ -37,7 +37,7 @@ def test_widths_become_what_is_said(engine, counts):
     over = []
     for passes in made:
         before, after = effect(passes[:-1], noise), effect(passes, noise)
-        said = before.half_width * forecast.left(before, noise, 1, pairs)
+        said = before.half_width * forecast.width_left(before, noise, 1, pairs)
         over.append(after.half_width / said)
     assert 0.77 < statistics.median(over) < 1.3
 
@@ -48,7 +48,7 @@ def test_passes_are_fewer_where_each_has_more_pairs():
     few, many = (forecast.passes_until(before, noise, 4.0, pairs) for pairs in (8, 40))
     assert many < few
     for passes, pairs in ((few, 8), (many, 40)):
-        now, one_less = (forecast.left(before, noise, n, pairs) for n in (passes, passes - 1))
+        now, one_less = (forecast.width_left(before, noise, n, pairs) for n in (passes, passes - 1))
         assert now <= 1 / 4.0 < one_less
 
 
