@@ -186,7 +186,7 @@ def _owner(cell: CellResult) -> Key:
 
 
 def _when(near: Sequence[float], whole: int) -> str:
-    """ "The next 20 minutes would measure 28 of them again, 52 min all of them".
+    """ "The next 20 minutes would measure about 28 of them again, 52 min all of them".
 
     Args:
         near: seconds until each is measured again, in rising order.
@@ -197,7 +197,7 @@ def _when(near: Sequence[float], whole: int) -> str:
     soon = sum(seconds <= NEXT_RUN_S for seconds in near)
     if soon in (0, len(near)):
         return f"About {takes} more would measure {which} again"
-    return f"The next 20 minutes would measure {soon} of them again, {takes} {which}"
+    return f"The next 20 minutes would measure about {soon} of them again, {takes} {which}"
 
 
 def _some(part: int, whole: int, singular: str, plural: str) -> str:

@@ -186,7 +186,7 @@ def test_what_takes_several_runs_says_what_the_next_one_measures(noise):
     setting(noise, "wait_policy", ("active", "passive"), (0.042, 0.0405), workers=1, wall_s=400.0)
     text = answers(noise).open.text
     assert re.match(
-        r"Not told yet: 2 cells\. The next 20 minutes would measure 1 of them again, "
+        r"Not told yet: 2 cells\. The next 20 minutes would measure about 1 of them again, "
         r"2\d min all of them: ",
         text,
     ), text
