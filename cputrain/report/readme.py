@@ -107,18 +107,25 @@ def _how(page: MachinePage) -> str:
     ran = [(cell, row) for cell, row in page.measured if cell.ok and not row["same_as"]]
     workers = {worker.id for cell, _ in ran for worker in cell.workers}
     pairs = sum(row["pairs"] or 0 for _, row in ran)
-    days = sorted({datetime.date.fromisoformat(row["started"][:10]) for _, row in ran})
-    when = " to ".join(_day(day) for day in dict.fromkeys(days[:1] + days[-1:]))
+    measured_on = [datetime.date.fromisoformat(row["started"][:10]) for _, row in ran]
+    what = [page.machine.line, page.stack, *([days(measured_on)] if ran else [])]
     return (
-        f"{page.machine.line}; {page.stack}; {when}: the time of a training step over the "
-        f"baseline's, with its 99 % interval, at unchanged work. {words.whole(len(workers))} fresh "
-        f"workers ran beside workers of their baselines, in turns, {words.whole(pairs)} pairs of "
-        "blocks. Blue is faster, orange slower, a hollow circle not told."
+        f"{'; '.join(what)}: the time of a training step over the baseline's, with its 99 % "
+        f"interval, at unchanged work. {words.whole(len(workers))} fresh workers ran beside "
+        f"workers of their baselines, in turns, {words.whole(pairs)} pairs of blocks. Blue is "
+        "faster, orange slower, a hollow circle not told."
     )
 
 
-def _day(day: datetime.date) -> str:
-    return f"{day.day} {day:%B %Y}"
+def days(measured: Sequence[datetime.date]) -> str:
+    """The first and last of some days, one at least: "28 to 29 November 2026"."""
+    first, last = min(measured), max(measured)
+    start = f"{first.day} {first:%B %Y}"
+    if first == last:
+        return start
+    if (first.year, first.month) == (last.year, last.month):
+        start = f"{first.day}"
+    return f"{start} to {last.day} {last:%B %Y}"
 
 
 def _filled(text: str) -> str:

@@ -1,5 +1,6 @@
 """example/ from a machine's results, README's part from it, and its line beside other machines."""
 
+import datetime
 import shutil
 
 import polars as pl
@@ -96,6 +97,20 @@ def test_the_part_of_the_readme_is_of_its_rows_and_the_rest_stays(sweep, clone):
     assert "SeqLen" not in text and "seq_len" not in text  # another work
     assert "21 November 2026" in text
     MarkdownIt("commonmark").parse(text)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        ("2026-11-28", "2026-11-28", "28 November 2026"),
+        ("2026-11-28", "2026-11-29", "28 to 29 November 2026"),
+        ("2026-11-30", "2026-12-01", "30 November 2026 to 1 December 2026"),
+        ("2025-11-30", "2026-11-01", "30 November 2025 to 1 November 2026"),
+    ],
+)
+def test_the_days_are_said_in_few_words(first, last, said):
+    days = [datetime.date.fromisoformat(day) for day in (last, first, last)]
+    assert readme.days(days) == said
 
 
 def test_of_a_suite_the_surest_setting_is_told_and_eight_at_most(project):

@@ -41,6 +41,18 @@ def test_every_suite_is_described_and_holds_the_baseline():
             assert not missing, planned.name
 
 
+def test_every_engine_has_an_identical_pair():
+    """Without one no effect of that engine has an interval, however many passes it gets."""
+    trained, identical = set(), set()
+    for planned in ALL:
+        for cell in planned.cells:
+            engine = cell.experiment.runtime.engine
+            trained.add(engine)
+            if planned.name == "Baseline" or cell.baseline == cell.name:
+                identical.add(engine)
+    assert identical == trained
+
+
 def test_asv_finds_the_classes_and_no_abstract_one():
     for planned in ALL:
         module = importlib.import_module(f"benchmarks.{planned.benchmark.split('.')[0]}")
