@@ -4,8 +4,8 @@
 engine (torch where left out). Each worker sets the rounds of its loop while it warms up, by the
 time of its own steps. The noise is that of A/A cells, one before each first pass.
 
-With `--until-closed` as in a sweep: first passes of five pairs, then further ones of those cells
-that are open, so many passes of a cell at most.
+With `--until-closed` as in a sweep: first passes as the sweep has them, then further ones of those
+cells that are open, so many passes of a cell at most.
 """
 
 import argparse
@@ -24,8 +24,6 @@ from cputrain.experiment import Experiment
 from cputrain.run import forking, fresh, placement
 from tests.live.passes import Bench, Measured, bench
 
-FIRST = 5
-"""Pairs of a sweep's first pass."""
 SLOWED = 1
 """The seed of experiments that have the loop."""
 
@@ -84,7 +82,7 @@ def main() -> None:
             "STUDY_SHARE": str(args.percent / 100),
         }
         forking.environment = fresh.environment = lambda *of: honest(*of) | also
-        first = FIRST if args.until_closed else args.pairs
+        first = base.budget.samples if args.until_closed else args.pairs
         pairs = [first] + [args.pairs] * (args.passes - 1)
         cells, identical = measure(workers, slowed, base, args.cells, pairs, args.until_closed)
         forking.environment = fresh.environment = honest
@@ -95,7 +93,7 @@ def main() -> None:
     counts = {word: words.count(word) for word in ("slower", "same", "not told", "faster")}
     values = [made.value for made in effects]
     held = sum(made.low <= 1 + args.percent / 100 <= made.high for made in effects)
-    print(f"{args.engine}, {args.percent:g} %, {len(cells)} cells of {args.passes} x {args.pairs}")
+    print(f"{args.engine}, {args.percent:g} %, {len(cells)} cells; pairs of passes: {pairs}")
     print(f"  pairs: {counts}")
     print(f"  median effect {statistics.median(values):.3f}x; {held} intervals hold the truth")
     print(f"  noise: block {learned.block:.1%}, worker {learned.worker:.1%}")

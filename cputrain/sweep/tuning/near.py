@@ -16,7 +16,7 @@ from cputrain.sweep.tuning.incumbent import Incumbent
 TOGETHER = "those that looked faster, together"
 """What the race is called in which they are tried so."""
 WORTH_A_TEST = 0.97
-"""Ratio of a change that is to be tested alone: of one that is nearer to 1 a test tells nothing."""
+"""Ratio of a change that no race has told: one that is nearer to 1 is the same anyway."""
 
 
 def changes(races: Sequence[Race], incumbent: Incumbent) -> dict[str, Raced]:
@@ -39,16 +39,12 @@ def likeliest(races: Sequence[Race], incumbent: Incumbent) -> Incumbent:
     """The incumbent with the changes that are likely, though no race has told one to be faster.
 
     For lack of time mostly; the test may. Likely is what was faster by the 90 % interval of its
-    race, and by what is worth a change, unless such changes raced together: it is tested with what
-    was adopted. Where nothing was adopted, it is what looked best, if a test can tell that.
+    race, unless such changes raced together; where nothing was adopted, what looked best.
     """
     together = [raced for race in races if race.knob == TOGETHER for raced in race.candidates]
     for knob, raced in changes(races, incumbent).items():
-        if incumbent.adopted:
-            worth, is_likely = -halving.WORTH, not together and _is_faster(raced, races)
-        else:
-            worth, is_likely = math.log(WORTH_A_TEST), True
-        if is_likely and _value(raced) < worth:
+        is_likely = not incumbent.adopted or (not together and _is_faster(raced, races))
+        if is_likely and _value(raced) < math.log(WORTH_A_TEST):
             try:
                 experiment = specs.settle(incumbent.best.but(**raced.changes))
             except ExperimentError:

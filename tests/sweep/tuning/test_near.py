@@ -53,13 +53,11 @@ def test_what_failed_is_never_the_likeliest():
 SURE = race("attention_backend", "manual", [0.80, 0.82, 0.78, 0.81])
 UNSURE = race("huge_pages", "madvise", [0.88, 1.02])
 SMALL = race("wait_policy", "active", [0.985] * 24)
-SMALL_BUT_SURE = race("matmul_backend", "onednn", [0.971] * 22)
 
 
 def test_where_nothing_won_the_best_is_tested_however_unsure():
     assert labels(near.likeliest([UNSURE], NOTHING)) == ["huge_pages=madvise"]
     assert labels(near.likeliest([SMALL], NOTHING)) == []
-    assert labels(near.likeliest([SMALL_BUT_SURE], NOTHING)) == []
 
 
 def test_beside_what_won_those_are_tested_that_are_faster_by_their_interval():
@@ -67,11 +65,6 @@ def test_beside_what_won_those_are_tested_that_are_faster_by_their_interval():
     assert labels(best) == ["allocator=glibc_thresholds", "attention_backend=manual"]
     flat = best.best.flat()
     assert (flat["allocator"], flat["attention_backend"]) == ("glibc_thresholds", "manual")
-
-
-def test_beside_what_won_a_small_one_is_tested_that_is_faster_by_its_interval():
-    best = near.likeliest([SMALL, SMALL_BUT_SURE], with_allocator())
-    assert labels(best) == ["allocator=glibc_thresholds", "matmul_backend=onednn"]
 
 
 def test_what_raced_together_is_told_by_that_race():
