@@ -75,6 +75,7 @@ class Spec(OnPaper, abc.ABC, Generic[E]):
         dispatching: threads beside those that compute, which hand out work.
         forks: whether its workers may be forked from a process that has imported it: it has a
             single thread then, and its import takes long enough for that to pay.
+        runs_alone: whether a micro-batch run alone takes what it takes among the others of a step.
         evidence_type: what its `Engine.evidence` returns, and its workers' records keep.
     """
 
@@ -95,6 +96,7 @@ class Spec(OnPaper, abc.ABC, Generic[E]):
     knobs: ClassVar[tuple[Knob, ...]]
     dispatching: ClassVar[int] = 0
     forks: ClassVar[bool] = False
+    runs_alone: ClassVar[bool] = True
     evidence_type: type[E]
 
     def check(self, experiment: Experiment) -> None:
@@ -175,13 +177,16 @@ def of(name: str) -> Spec[Any]:
 def settle(experiment: Experiment) -> Experiment:
     """`experiment` with every None that means the engine's plain way filled in, and checked.
 
-    A settled experiment comes back as it is.
+    Whole steps are timed where the time of some micro-batches would not tell it (`runs_alone`). A
+    settled experiment comes back as it is.
 
     Raises:
         ExperimentError: no such engine, or a value that it, or the rules, cannot take.
     """
     spec, fields = of(experiment.runtime.engine), experiment.flat()
     plain = {name: value for name, value in spec.defaults.items() if fields[name] is None}
+    if fields["micro_batches"] is not None and not spec.runs_alone:
+        plain["micro_batches"] = None
     settled = experiment.but(**plain) if plain else experiment
     spec.check(settled)
     return settled

@@ -143,6 +143,15 @@ def test_the_list_is_short_and_complete(capsys):
     assert len(printed.splitlines()) < 4 * len(ALL) + 10
 
 
+def test_of_a_step_that_is_one_program_no_part_is_timed_alone():
+    """jax 0.10.2 took 1.2 to 1.3 times as long for the micro-batches of llm-25m one by one."""
+    preset = PRESETS["llm-25m"].experiment
+    assert specs.settle(preset).budget.micro_batches == 2
+    whole = specs.settle(preset.but(engine="jax"))
+    assert whole.budget.micro_batches is None and whole.training.grad_accum == 8
+    assert specs.settle(whole) is whole
+
+
 def test_guesses_grow_with_what_is_run(monkeypatch):
     from cputrain.sweep import durations
     from cputrain.sweep.durations import guess_s

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 
 from cputrain import environ  # noqa: E402
+from cputrain.experiment import Experiment  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import compiled  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
@@ -57,6 +58,13 @@ def test_a_reckoned_step_says_so(leased):
     record = run(SMALL.but(grad_accum=8, micro_batches=2))
     assert record["composed"] == "sum of 2 micro-batches x 4 and the update"
     assert record["counts"]["tokens_per_step"] == 8 * 32
+
+
+def test_whole_steps_are_timed_where_one_is_a_single_program(leased):
+    pytest.importorskip("jax")
+    parts = {"grad_accum": 4, "micro_batches": 2}
+    record = run(Experiment().but(engine="jax", n_layer=1, n_embd=64, seq_len=32, **parts))
+    assert record["composed"] is None and record["samples"]
 
 
 def test_what_bf16_cannot_move_is_named_with_the_reason(leased):

@@ -171,15 +171,11 @@ class JaxEngine:
         return {**evidence.readings(), "compiler_options": self._steps.options}
 
     def evidence(self, batch: Batch) -> JaxEvidence:
-        """What the program executes that a step is, read from XLA's own text of it.
-
-        Where micro-batches are timed one by one, that is the program of one of them.
-        """
-        if not self.compiled.keys() & {"step", "accumulate"}:
+        """What the program executes that a step is, read from XLA's own text of it."""
+        if "step" not in self.compiled:
             many = self._experiment.training.grad_accum
             self._steps.compile("step", self._weights, self.state, *self.stacked([batch] * many))
-        name = "step" if "step" in self.compiled else "accumulate"
-        return evidence.look(self.compiled[name])
+        return evidence.look(self.compiled["step"])
 
     def looked(self, batch: Batch) -> Looked[JaxEvidence]:
         """The evidence alone, for which nothing is run."""

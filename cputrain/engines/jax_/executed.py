@@ -61,14 +61,8 @@ def numbers(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
 
 
 def memory(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
-    """Weights and the optimizer's state are written where they stood.
-
-    Where micro-batches are timed one by one, the program is that of one, which has a sum of
-    gradients to write.
-    """
-    whole = evidence.program.name == "step"
-    states = STATES[experiment.training.optimizer] if whole else 0
-    least = n_params(experiment) * (1 + states)
+    """Weights and the optimizer's state are written where they stood."""
+    least = n_params(experiment) * (1 + STATES[experiment.training.optimizer])
     donated, fresh = evidence.donated, evidence.not_donated
     return [
         Check("numbers updated in place", f">= {least}", donated, donated >= least),

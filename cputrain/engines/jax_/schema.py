@@ -15,7 +15,8 @@ class Program(Part, frozen=True, kw_only=True):
     """A jitted function.
 
     Attributes:
-        name: of the function: "step", or "accumulate" where micro-batches are timed one by one.
+        name: of the function: "step"; in records of before 29 November 2026 "accumulate" where
+            micro-batches were timed one by one.
         compiled: how often it was compiled; a hit counts too.
         hits, misses: of JAX's cache of compiled code; both 0 where no cache is used.
     """

@@ -48,6 +48,7 @@ class JaxSpec(Spec[JaxEvidence]):
     turns_factors = True
     allocates = "programs"
     dispatching = 1  # XLA's, which computes in turns
+    runs_alone = False  # the program of one takes its memory anew each time, that of a step once
     knobs = together_with(
         OmpRuntime(), JaxDevice(), JaxThreads(), JaxCache(), Xla(), Instructions()
     )

@@ -120,15 +120,16 @@ class Racing:
     ) -> tuple[list[Runner], list[TuningCandidate]]:
         runners: list[Runner] = []
         for number, candidate in enumerate(candidates):
-            alive = sum(runner.running is not None for runner in runners)
+            alive = [each.running for each in runners if each.running is not None]
             experiment = as_run(candidate.experiment)
-            is_full = memory_bytes(experiment).total > self._free() or alive + 1 >= MOST
+            is_full = memory_bytes(experiment).total > self._free() or len(alive) + 1 >= MOST
             if is_full and alive:
                 return runners, list(candidates[number:])
             runner = Runner(candidate)
             runners.append(runner)
             expected_s = reference.expected_s(experiment)
-            turns_s = TURNS * (alive + 2) * reference.warm_step_s
+            turn_s = sum(each.warm_step_s for each in (reference, *alive))
+            turns_s = TURNS * (turn_s + reference.expected_block_s(experiment))
             if self._now() + expected_s + turns_s > until:
                 runner.ended("not tried", "no time was left beside the others' blocks")
                 continue

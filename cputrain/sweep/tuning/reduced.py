@@ -4,6 +4,7 @@ A step of seconds leaves a race few blocks. What most settings change shows in a
 well: they race in micro-batches of fewer, and of those that a step sums up one is run, with the
 update, the others reckoned (`budget.micro_batches`), and so is what whole ones take
 of fresh memory beyond that (`unseen`). The winner is put to the test in whole micro-batches.
+Where a micro-batch alone would not tell (`Spec.runs_alone`), whole steps race.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ WHOLE_S = 0.5
 """Seconds of a step, guessed, from which one of its micro-batches is run."""
 TOKENS = 256
 """Of a micro-batch at least: matrix products of fewer rows are another thing."""
-MICRO_BATCHES = 6
+STEPS = 6
 """That a worker runs until it is warm: the first loss, the first step, a warm-up, a profile."""
 
 
@@ -36,6 +37,7 @@ def composed(experiment: Experiment) -> Experiment:
     """The same, with one micro-batch run of those of a long step."""
     accum = experiment.training.grad_accum
     is_long = micro_s(experiment) * accum > WHOLE_S and experiment.system.processes is None
+    is_long = is_long and specs.of(experiment.runtime.engine).runs_alone
     budget = {"steps": None, "warm_up_s": 1.5, "warm_up_steps": 30}
     return experiment.but(micro_batches=1 if accum > 1 and is_long else None, **budget)
 
@@ -44,7 +46,8 @@ def reduced(experiment: Experiment) -> Experiment:
     """The same step in smaller micro-batches, where whole ones take long; `composed`."""
     training = experiment.training
     batch = training.batch_size
-    if experiment.training.objective != "forward" and micro_s(experiment) > MICRO_S:
+    can_be = training.objective != "forward" and specs.of(experiment.runtime.engine).runs_alone
+    if can_be and micro_s(experiment) > MICRO_S:
         sizes = [n for n in range(1, batch + 1) if not batch % n and n * training.seq_len >= TOKENS]
         each = micro_s(experiment) / batch
         fitting = [size for size in sizes if size * each <= MICRO_S]
@@ -74,7 +77,12 @@ def start_s(experiment: Experiment) -> float:
     """A guess at the seconds until a worker is warm."""
     spec = specs.of(experiment.runtime.engine)
     compiling = spec.compile_s.get(experiment.runtime.compile or "", 0.0)
-    return spec.start_s + compiling + MICRO_BATCHES * micro_s(experiment) + 1.5
+    return spec.start_s + compiling + STEPS * block_s(experiment) + 1.5
+
+
+def block_s(experiment: Experiment) -> float:
+    """A guess at the seconds that a step is run for, reckoned ones aside."""
+    return micro_s(experiment) * (experiment.budget.micro_batches or experiment.training.grad_accum)
 
 
 def same(experiment: Experiment, other: Experiment) -> bool:

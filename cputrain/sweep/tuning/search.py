@@ -115,14 +115,16 @@ class Search:
 
     def _soonest_s(self, can: Sequence[TuningCandidate], as_run: AsRun) -> float:
         """Seconds that a first candidate needs beside the best so far; 0 without any."""
-        starting = sorted(self._expected_s(as_run(c.experiment)) for c in can)[:1]
-        wanted = as_run(self.incumbent.best)
-        if starting and (
-            self._reference is None or not reduced.same(self._reference.experiment, wanted)
-        ):
-            starting.append(self._expected_s(wanted))
-        block_s = self._reference.warm_step_s if self._reference is not None else 0.0
-        return sum(starting) + (2 * TURNS * block_s if starting else 0.0)
+        if not can:
+            return 0.0
+        runs = [as_run(candidate.experiment) for candidate in can]
+        wanted, soonest = as_run(self.incumbent.best), min(runs, key=self._expected_s)
+        seconds, beside = self._expected_s(soonest), self._reference
+        if beside is None or not reduced.same(beside.experiment, wanted):
+            seconds += self._expected_s(wanted)
+        if beside is not None:
+            seconds += TURNS * sum(map(beside.expected_block_s, (wanted, soonest)))
+        return seconds
 
     def _expected_s(self, run: Experiment) -> float:
         if self._reference is None:

@@ -57,7 +57,7 @@ def pass_s(tested: Sides, has_twin: bool = True) -> float:
     """
     every = (tested.tuned, tested.default, *([tested.twin] if has_twin else []))
     start = sum(reduced.start_s(each) for each in every)
-    return start + (FEWEST_PAIRS + 1) * sum(map(reduced.micro_s, every))
+    return start + (FEWEST_PAIRS + 1) * sum(map(reduced.block_s, every))
 
 
 def passes_s(tested: Sides, has_twin: bool = True) -> float:

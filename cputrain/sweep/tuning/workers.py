@@ -48,6 +48,11 @@ class Running:
         """Seconds until a worker of another experiment is warm, by what this one took."""
         return reduced.start_s(experiment) * self.slowness
 
+    def expected_block_s(self, experiment: Experiment) -> float:
+        """Seconds of a step of another experiment, as it is run, by what this one's takes."""
+        ratio = reduced.block_s(experiment) / reduced.block_s(self.experiment)
+        return self.warm_step_s * ratio
+
     @property
     def slowness(self) -> float:
         """Seconds until it was warm over those that are guessed, within a factor of three."""

@@ -74,10 +74,6 @@ def test_what_was_not_executed_as_asked_is_named(changes, evidence, named):
         ({"optimizer": "lion", "optimizer_kernel": "default"}, {"donated": 2 * WEIGHTS}),
         ({"jit_state": "cold"}, {"program": STEP | {"misses": 1}}),
         ({"jit_state": "warm"}, {"program": STEP | {"hits": 1}}),
-        (
-            {"grad_accum": 4, "micro_batches": 2},
-            {"program": STEP | {"name": "accumulate"}, "donated": WEIGHTS},
-        ),
         ({"instruction_set": "avx2"}, {"products": {"xla": 40}}),
     ],
 )

@@ -77,6 +77,17 @@ def test_a_long_micro_batch_races_in_smaller_ones_at_equal_tokens():
     assert reduced.reduced(short).budget.micro_batches is None
 
 
+@pytest.mark.parametrize("name", ["wiki-24m", "llm-25m"])
+def test_an_engine_whose_micro_batches_tell_nothing_alone_races_in_whole_steps(name):
+    best = specs.settle(PRESETS[name].experiment)
+    beside = specs.settle(best.but(engine="jax", compile="xla", optimizer_kernel="fused"))
+    for as_run in (reduced.reduced, reduced.composed):
+        run = as_run(beside)
+        assert run.training == beside.training and run.budget.micro_batches is None
+        assert reduced.block_s(run) > 4 * reduced.block_s(reduced.reduced(best))
+    assert reduced.start_s(reduced.reduced(beside)) > reduced.start_s(reduced.reduced(best)) + 10
+
+
 def test_precision_is_tried_only_where_it_is_allowed():
     assert "precision" not in {knob.name for knob in knobs.table()}
     (_, can, _) = next(t for t in all_of(settled(), ("bf16",)) if t[0].name == "precision")

@@ -148,6 +148,18 @@ def test_a_race_ends_when_its_time_is_up():
     assert ran.race.candidates[-1].outcome in ("not tried", "raced", "dropped")
 
 
+def test_who_runs_whole_steps_beside_parts_of_them_needs_that_much_more_time():
+    """Blocks of 8 s beside others of 1: four turns take longer than 30 s."""
+    best = settled(batch_size=1, grad_accum=8, micro_batches=1)
+    workers = Simulated(lambda e: 8.0, noise=0.0)
+    racing = Racing(workers, random.Random(0), workers.now, lambda: 1 << 50)
+    whole = TuningCandidate("whole", {}, best.but(micro_batches=None))
+    beside = workers.start(best, 1e9)
+    assert 7 < beside.expected_block_s(whole.experiment) < 9
+    ran = racing.race("engine", best, beside, [whole], workers.seconds + 30, lambda e: e)
+    assert [c.outcome for c in ran.race.candidates] == ["not tried"] and not workers.blocks
+
+
 def test_a_race_all_of_whose_candidates_die_ends_with_the_reference():
     class Dying(Simulated):
         def block(self, worker):

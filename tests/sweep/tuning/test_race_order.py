@@ -65,6 +65,7 @@ def test_in_a_short_race_what_is_likely_to_give_most_for_its_seconds_starts_firs
         races = tuning_.tracks[0].account.record.races
         (engines,) = (race for race in races if race.knob == "engine")
         labels = [raced.label for raced in engines.candidates]
+        labels.remove("engine=jax")  # whose whole steps take longer than compiling
         assert (labels[0], labels[-1]) == (f"engine={first}", f"engine={last}")
         assert "native" in engines.adopted.label
 
