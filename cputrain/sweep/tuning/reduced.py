@@ -75,9 +75,14 @@ def is_alike(experiment: Experiment, other: Experiment) -> bool:
 
 def start_s(experiment: Experiment) -> float:
     """A guess at the seconds until a worker is warm."""
+    start_s = specs.of(experiment.runtime.engine).start_s
+    return start_s + compile_s(experiment) + STEPS * block_s(experiment) + 1.5
+
+
+def compile_s(experiment: Experiment) -> float:
+    """Of these, what compiling takes."""
     spec = specs.of(experiment.runtime.engine)
-    compiling = spec.compile_s.get(experiment.runtime.compile or "", 0.0)
-    return spec.start_s + compiling + STEPS * block_s(experiment) + 1.5
+    return spec.compile_s.get(experiment.runtime.compile or "", 0.0)
 
 
 def block_s(experiment: Experiment) -> float:

@@ -14,6 +14,7 @@ from cputrain.record.noise import Noise
 from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
 from cputrain.run.failed import CellFailed
+from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.race import MOST, STRICT_ROTATIONS, TURNS, Racing
 from cputrain.sweep.tuning.runner import NOTHING_COUNTS, Runner
@@ -158,6 +159,16 @@ def test_who_runs_whole_steps_beside_parts_of_them_needs_that_much_more_time():
     assert 7 < beside.expected_block_s(whole.experiment) < 9
     ran = racing.race("engine", best, beside, [whole], workers.seconds + 30, lambda e: e)
     assert [c.outcome for c in ran.race.candidates] == ["not tried"] and not workers.blocks
+
+
+def test_a_machine_that_starts_workers_fast_compiles_no_faster_for_that():
+    eager = settled()
+    fast = Simulated(lambda e: 0.01, start_s=0.5).start(eager, 1e9)
+    slow = Simulated(lambda e: 0.01, start_s=30.0).start(eager, 1e9)
+    assert fast.slowness < 0.5 and slow.slowness > 2
+    compiled = eager.but(compile="inductor")
+    assert fast.expected_s(compiled) - fast.expected_s(eager) == reduced.compile_s(compiled) > 20
+    assert slow.expected_s(compiled) - slow.expected_s(eager) > 40
 
 
 def test_a_race_all_of_whose_candidates_die_ends_with_the_reference():
