@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from cputrain.analysis.tuning import halving
 from cputrain.analysis.tuning.gain import Gain
+from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.experiment.described import FIELDS, NONE
 from cputrain.record.tuning import FreshPass, Race, Raced, TuningRecord
@@ -38,6 +39,8 @@ def opening(budget_s: float, raced: Experiment, default: Experiment) -> str:
         text += (
             f"; one of {raced.training.grad_accum} micro-batches is run, the others are reckoned"
         )
+        whole_steps = [name for name in specs.NAMES if not specs.of(name).runs_alone]
+        text += f" ({', '.join(whole_steps)}: whole steps)"
     return text
 
 

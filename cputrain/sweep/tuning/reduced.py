@@ -46,8 +46,10 @@ def reduced(experiment: Experiment) -> Experiment:
     """The same step in smaller micro-batches, where whole ones take long; `composed`."""
     training = experiment.training
     batch = training.batch_size
-    can_be = training.objective != "forward" and specs.of(experiment.runtime.engine).runs_alone
-    if can_be and micro_s(experiment) > MICRO_S:
+    is_divisible = (
+        training.objective != "forward" and specs.of(experiment.runtime.engine).runs_alone
+    )
+    if is_divisible and micro_s(experiment) > MICRO_S:
         sizes = [n for n in range(1, batch + 1) if not batch % n and n * training.seq_len >= TOKENS]
         each = micro_s(experiment) / batch
         fitting = [size for size in sizes if size * each <= MICRO_S]

@@ -8,6 +8,7 @@ from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.described import FIELDS
 from cputrain.experiment.presets import PRESETS
 from cputrain.machine.topology import Cpu, Topology
+from cputrain.report import tuned
 from cputrain.sweep.tuning import candidates, knobs, reduced
 
 pytestmark = pytest.mark.tools
@@ -86,6 +87,11 @@ def test_an_engine_whose_micro_batches_tell_nothing_alone_races_in_whole_steps(n
         assert run.training == beside.training and run.budget.micro_batches is None
         assert reduced.block_s(run) > 4 * reduced.block_s(reduced.reduced(best))
     assert reduced.start_s(reduced.reduced(beside)) > reduced.start_s(reduced.reduced(best)) + 10
+    said = tuned.opening(600, reduced.reduced(best), best)
+    assert said.endswith(
+        "one of 8 micro-batches is run, the others are reckoned (jax: whole steps)"
+    )
+    assert "reckoned" not in tuned.opening(600, reduced.reduced(beside), beside)
 
 
 def test_precision_is_tried_only_where_it_is_allowed():
