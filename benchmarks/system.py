@@ -110,7 +110,7 @@ class MatmulBackend(suite.Suite):
 
 
 class InductorCompiler(suite.Suite):
-    """The compiler of inductor's C++ and its level; the matrix products are MKL's all the same.
+    """The compiler of inductor's C++; the matrix products are MKL's all the same.
 
     clang's code needs LLVM's OpenMP, so it runs on libiomp5, and g++'s too to compare it with.
     """

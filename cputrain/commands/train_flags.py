@@ -82,7 +82,9 @@ def add_export(verbs: flags.Verbs) -> None:
     export = verbs.add_parser(
         "export-model", help="a trained run's model for other programs: transformers' layouts"
     )
-    export.add_argument("name", metavar="NAME", help="of the run, or a model.safetensors of one")
+    export.add_argument(
+        "name", metavar="NAME", help="of the run, its folder, or a model.safetensors of one"
+    )
     export.add_argument("--to", choices=["hf"], required=True, help="hf: Hugging Face transformers")
     export.add_argument(
         "--out",

@@ -140,7 +140,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "forward-tiny": Preset(
         experiment=_forward(),
-        chosen="tied head; a step is a forward pass; its 100 timed passes are taken three times",
+        chosen="tied head; a step is a forward pass; its 100 timed passes are taken twice at most",
     ),
     "path-2.5m": Preset(
         experiment=_paths(3, 256),

@@ -1,6 +1,6 @@
 """What the fields of an experiment mean together: combinations that cannot be, each with its rule.
 
-Nothing is ever adjusted to fit: what does not is refused, naming the fields. A field that is still
+Nothing is adjusted here to fit: what does not is refused, naming the fields. A field that is still
 None, the engine's plain way, breaks no rule: the rules are asked again once it is known, with those
 of the engine (`engines.specs.settle`).
 """

@@ -2,7 +2,7 @@
 
 The two threads of a core share its units. A hypervisor may put two CPUs of a virtual machine on
 them, and a second later on cores of their own; nothing that the guest can read says so. On an EPYC
-a step of JAX's baseline took 73 ms on one core and 47 on two that share a cache
+a step of JAX's baseline took 74 ms on one core and 48 on two that share a cache
 (docs/figures/places.md).
 
 A thread makes additions that keep all units busy, first while the other one waits for square roots

@@ -17,7 +17,7 @@ LONG_S = 0.5
 """Seconds of a block from which readings before and after it do not tell where the CPUs were: those
 that it was expected to take, as a rule that saw what it took would drop fast blocks.
 
-On a host that moves them within tenths of a second pairs with a block that long scatter by 7 to 12
+On a host that moves them within tenths of a second pairs with a block that long scatter by 8 to 14
 % whether one was moved within a block or not, and hardly any is left where none was. Of short
 blocks they scatter by 10 % without a move and by 16 % with one (docs/figures/places.md).
 """
