@@ -58,7 +58,8 @@ def gain(
         None without a pair that counts, and where a side has once not proven that it trains.
     """
     at = counting.learn(b for each in passes for b in each.pairs)
-    compared = _passes([[b for b in each.pairs if counting.counts(b, at)] for each in passes])
+    kept = [[b for b in each.pairs if counting.counts(b, at)] for each in passes]
+    compared = _passes(kept)
     if not compared or any(each.status != "ok" for each in passes):
         return None
     twins = _passes([each.twins for each in passes])
@@ -68,14 +69,19 @@ def gain(
         learned = other
     made = effect(compared, learned)
     said = verdict(made, learned)
-    if not _tells(passes) and not is_beyond(ONE_PAIR_TELLS, made):
+    counted = [each for each, its in zip(passes, kept, strict=True) if its]
+    if not _tells(counted) and not is_beyond(ONE_PAIR_TELLS, made):
         said = Verdict("not told", said.further_passes or 1)
     pairs = sum(len(each.pairs) for each in passes)
     return Gain(made, learned, said, pairs - made.pairs)
 
 
 def _tells(passes: Sequence[FreshPass]) -> bool:
-    """Whether there are several passes, or both sides of the one were steady, as for suites."""
+    """Whether there are several passes, or both sides of the one were steady, as for suites.
+
+    Args:
+        passes: those with pairs that count.
+    """
     sides = zip(*(blocks.step_s for blocks in passes[0].pairs), strict=True)
     return len(passes) > 1 or all(map(are_steady, sides))
 

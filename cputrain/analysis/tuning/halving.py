@@ -24,7 +24,7 @@ USUAL = (0.05, 6)
 """Noise of one ratio, as a standard deviation of logarithms, and how many ratios that is worth:
 pairs of blocks scattered by 2 to 14 % on shared hosts."""
 QUARTILE = 1.4826
-"""Standard deviation of a normal distribution over its median distance from the median."""
+"""Standard deviation of a normal distribution over its median distance from the mean."""
 LEVEL = 0.90
 """Of the interval of a candidate's ratio."""
 BY_CHANCE = 0.02
@@ -66,8 +66,13 @@ class RaceEvidence:
 
     @property
     def variance(self) -> float:
-        """Of their median, and of the two workers."""
-        return self.noise**2 * MEDIAN_VARIANCE / len(self.log_ratios) + OF_WORKERS**2
+        """Of their median, and of the two workers.
+
+        The median of few is nearer to the truth than the formula of many says: of one as much as
+        the mean, of three 0.44 of a variance (exactly 0.449, of four 0.30).
+        """
+        worth = len(self.log_ratios) + MEDIAN_VARIANCE - 1
+        return self.noise**2 * MEDIAN_VARIANCE / worth + OF_WORKERS**2
 
 
 def rungs(block_s: float) -> tuple[int, ...]:
@@ -80,10 +85,14 @@ def rungs(block_s: float) -> tuple[int, ...]:
 
 
 def noise(ratios: Sequence[Sequence[float]]) -> float:
-    """Standard deviation of one log ratio, learned from all candidates' together."""
+    """Standard deviation of one log ratio, learned from all candidates' together.
+
+    By distances from their mean: of three ratios one lies no distance from their median, of which
+    the distances are 0.59 times too short in the middle (0.82 of four or five).
+    """
     usual, worth = USUAL
     off = [
-        abs(ratio - statistics.median(own)) * math.sqrt(len(own) / (len(own) - 1))
+        abs(ratio - statistics.fmean(own)) * math.sqrt(len(own) / (len(own) - 1))
         for own in ratios
         if len(own) > 1
         for ratio in own

@@ -96,3 +96,10 @@ def test_one_pass_of_which_a_side_was_not_steady_confirms_nothing(side, ratio):
     assert gain([steady], ()).is_confirmed
     assert gain([hit], ()).verdict.word == "not told"
     assert gain([hit], ()).verdict.further_passes
+    # A second pass of which nothing counts tells nothing more.
+    spoilt = structs.replace(
+        steady, twins=[], pairs=[structs.replace(each, disturbed=True) for each in pairs]
+    )
+    for passes in ([hit, spoilt], [spoilt, hit]):
+        said = gain(passes, ())
+        assert (said.effect.passes, said.verdict.word) == (1, "not told")

@@ -2,6 +2,7 @@
 
 import math
 import random
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -105,8 +106,8 @@ def test_nobody_starts_without_time_for_blocks_to_be_told_by():
 
 
 def test_what_gives_nothing_is_ended_before_the_last_rung():
-    blocks = [len(run((1.05,), seed)[0].race.candidates[0].step_s) for seed in range(20)]
-    assert sorted(blocks)[10] <= 4
+    blocks = [len(run((1.05,), seed)[0].race.candidates[0].step_s) for seed in range(60)]
+    assert sorted(blocks)[30] <= 4
 
 
 def test_where_nothing_differs_the_reference_mostly_stays():
@@ -135,6 +136,18 @@ def test_one_block_in_a_noisy_race_ends_nobody_that_may_be_near():
     one, others = [math.log(1.53)], [0.0, 0.2]
     assert "far slower" not in halving.dropped({0: one, 1: others}, 0.13, None).values()
     assert halving.dropped({0: [math.log(1.7)], 1: others}, 0.05, None) == {0: "far slower"}
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 4, 5, 8, 16])
+def test_the_noise_of_a_race_is_that_of_its_blocks_however_few(blocks):
+    chance, spread, named = random.Random(3), 0.05, 0
+    noises = []
+    for _ in range(SIMULATIONS * 10):
+        ratios = {place: [chance.gauss(0, spread) for _ in range(blocks)] for place in range(4)}
+        noises.append(halving.noise(list(ratios.values())))
+        named += halving.winner(ratios, noises[-1], len(ratios)) is not None
+    assert statistics.median(noises) == pytest.approx(spread, rel=0.1)
+    assert named <= 1.5 * halving.BY_CHANCE * len(noises)
 
 
 def test_who_does_not_fit_beside_the_others_races_after_them():
