@@ -17,6 +17,8 @@ from scipy import special
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.machines.equal import Equal
 from cputrain.analysis.machines.machine import Machine
+from cputrain.analysis.machines.usual import Reference
+from cputrain.analysis.machines.wander import Wander
 
 LEVEL = 0.99
 MANY = 1e6
@@ -126,19 +128,18 @@ def _side(machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]) 
     """One machine's.
 
     A reference is off by the same in all cells that were measured beside it. A cell without a pair
-    that counts is as it was measured, at any speed that the machine had.
+    that counts is as it was measured, at any speed that the machine had. What one reference's
+    moments tell of several is one estimate, and may be of the same minutes: their shares add up.
     """
     total, effects = 0.0, 0.0
     has_intervals = True
     shares: dict[str, float] = {}
-    drift: list[tuple[float | None, float]] = []
+    at_any_speed = 0.0
     for (cell, row), weight in zip(cells, weights, strict=True):
         usual = machine.references.usual(cell, row)
         if usual is None:
             total += weight * math.log(cell.step_s or 1.0)
-            wander = machine.references.wander
-            known = (weight**2 * wander.log_sd**2, wander.degrees) if wander else (None, 1.0)
-            drift.append(known)
+            at_any_speed += weight
             continue
         total += weight * usual.log_s
         if usual.variance is None:
@@ -146,11 +147,22 @@ def _side(machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]) 
         else:
             effects += weight**2 * usual.variance
         shares[usual.reference] = shares.get(usual.reference, 0.0) + weight
-    for name, share in shares.items():
-        its = machine.references.by_name[name]
-        variance = None if its.variance is None else share**2 * its.variance
-        drift.append((variance, its.degrees))
-    return _Side(machine.name, total, drift, effects if has_intervals else None)
+    parts = [(share, machine.references.by_name[name]) for name, share in shares.items()]
+    if at_any_speed:
+        parts.append((at_any_speed, machine.references.at_any_speed))
+    return _Side(machine.name, total, _drift(parts), effects if has_intervals else None)
+
+
+def _drift(parts: Iterable[tuple[float, Reference]]) -> list[tuple[float | None, float]]:
+    """Variances of several references' usual speeds, each with its share of the mean."""
+    known: dict[Wander | None, tuple[float, float]] = {}
+    for share, reference in parts:
+        if reference.variance is None:
+            return [(None, 1.0)]
+        sd, _ = known.get(reference.wander, (0.0, 1.0))
+        sd += share * math.sqrt(reference.variance)
+        known[reference.wander] = sd, reference.degrees
+    return [(sd**2, degrees) for sd, degrees in known.values()]
 
 
 def _half(parts: Iterable[tuple[float, float]]) -> float:

@@ -75,6 +75,14 @@ class References:
     of_cell: Mapping[str, str]
     wander: Wander | None
 
+    @property
+    def at_any_speed(self) -> Reference:
+        """Of a cell without a pair, which ran at any speed of the one that drifts as `wander`."""
+        its = self.wander
+        return Reference(
+            0.0, None if its is None else its.log_sd**2, 1.0 if its is None else its.degrees, its
+        )
+
     def usual(self, cell: CellResult, row: Mapping[str, object]) -> Usual | None:
         """A cell with a number, at the usual speed; None where it has no pair that counts."""
         name = self.of_cell.get(cell.name)

@@ -104,6 +104,24 @@ def test_a_cell_without_pairs_may_be_at_any_speed_of_its_machine():
     assert without.high / without.low > with_pairs.high / with_pairs.low
 
 
+@pytest.mark.parametrize("has_references", [False, True])
+def test_what_one_reference_tells_of_many_is_one_estimate(has_references):
+    """Ten cells of one minute are all off by what that minute is, and that is as well known."""
+    its = wander.Wander(log_sd=0.1, independent=3.0, moments=10, sessions=1, recorded_s=600.0)
+    borrowed = Reference(0.0, its.log_sd**2, its.degrees, its)
+    widths = []
+    for count in (1, 10):
+        names = [f"S/{i}" for i in range(count)]
+        by_name = dict.fromkeys(names, borrowed) if has_references else {}
+        of_cell = {name: name for name in by_name}
+        machine = SimpleNamespace(name="m", references=References(by_name, of_cell, its))
+        row = {"effect": 1.0, "effect_low": 1.0, "effect_high": 1.0}
+        cells = [(SimpleNamespace(name=name, step_s=1.0), row) for name in names]
+        line = ratios.by_suite(machine, machine, [like("S", cell, cell) for cell in cells])[0]
+        widths.append(line.high / line.low)
+    assert widths[1] == pytest.approx(widths[0])
+
+
 def test_without_the_interval_of_an_effect_there_is_none_and_a_reason():
     """An unknown error is no error of 0: two machines of the same speed are not told apart."""
     rng = np.random.default_rng(8)
