@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scipy import special
@@ -56,6 +57,17 @@ class Measured:
             return 0.0
         return max(math.log(self.low), -math.log(self.high), 0.0)
 
+    @property
+    def first_effect(self) -> float:
+        """The effect by the first pass alone."""
+        return 1.0 if self.cell.is_baseline else float(self.row["first_effect"])
+
+    @property
+    def is_faster_later(self) -> bool:
+        """Whether the passes after the first, without it, call it faster."""
+        high = None if self.cell.is_baseline else self.row["later_high"]
+        return high is not None and high < 1
+
 
 def measured(cell: CellResult, row: Row) -> Measured | None:
     """A cell with its effect; None where it has none."""
@@ -65,6 +77,19 @@ def measured(cell: CellResult, row: Row) -> Measured | None:
         return Measured(cell, row, 1.0, 1.0, 1.0)
     effect, low, high = (_ratio(row[name]) for name in ("effect", "effect_low", "effect_high"))
     return None if effect is None else Measured(cell, row, effect, low, high)
+
+
+def is_confirmed(chosen: Measured, among: Iterable[Measured]) -> bool:
+    """Whether passes that had no part in the choice of a value call it faster.
+
+    Then the first pass alone names it, and the passes after it call it faster.
+
+    Args:
+        chosen: the value.
+        among: all that it was chosen from, itself too.
+    """
+    first = min(among, key=lambda each: each.first_effect)
+    return chosen is first and chosen.first_effect < 1 and chosen.is_faster_later
 
 
 def _ratio(value: float | None) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cputrain.analysis import by_engine, identical, work
-from cputrain.analysis.ends import CellRow, Measured, measured
+from cputrain.analysis.ends import CellRow, Measured, is_confirmed, measured
 from cputrain.analysis.work import Scale
 from cputrain.experiment.same_work import is_unchanged
 
@@ -95,7 +95,7 @@ def _ranked(suite: str, engine: str | None, cells: Sequence[CellRow]) -> Ranked 
         engine=engine,
         fastest=fastest,
         slowest=max(known, key=_effect),
-        is_confirmed=fastest is min(known, key=_first_effect) and _is_faster_later(fastest),
+        is_confirmed=is_confirmed(fastest, known),
         surely=max(entry.surely for entry in known),
         kind=kind,
         per_token=None if is_same else (min(tokens), max(tokens)),
@@ -121,15 +121,6 @@ def sized(cells: Sequence[CellRow]) -> dict[str, Scale]:
         cell.name: work.scale(cell, by_value.get(cell.key.baseline or "")) for cell, _ in cells
     }
     return {name: size for name, size in sizes.items() if size is not None}
-
-
-def _first_effect(entry: Measured) -> float:
-    return 1.0 if entry.cell.is_baseline else float(entry.row["first_effect"])
-
-
-def _is_faster_later(entry: Measured) -> bool:
-    high = None if entry.cell.is_baseline else entry.row["later_high"]
-    return high is not None and high < 1
 
 
 def _effect(entry: Measured) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cputrain.analysis import by_engine, identical
-from cputrain.analysis.ends import CellRow, measured
+from cputrain.analysis.ends import CellRow, Measured, is_confirmed, measured
 from cputrain.analysis.open_cells import Key
 from cputrain.analysis.paired import planning
 from cputrain.analysis.paired.planning import Candidate
@@ -64,12 +64,16 @@ def _changes(tried: Sequence[Setting]) -> tuple[StatedChange, ...]:
     "Surest" is by the end of the interval nearest to 1: what it brings at least.
     """
     best: dict[str, StatedChange] = {}
-    for setting in tried:
-        cell, row, base = setting.cell, setting.row, setting.base
-        entry = measured(cell, row)
-        if entry is None or row["verdict"] != "faster" or not setting.is_of_default:
+    known = [(its, entry) for its in tried if (entry := measured(its.cell, its.row)) is not None]
+    among: dict[str, list[Measured]] = {}
+    for setting, entry in known:
+        if setting.is_of_default:
+            among.setdefault(setting.cell.suite, []).append(entry)
+    for setting, entry in known:
+        cell, base = setting.cell, setting.base
+        if setting.row["verdict"] != "faster" or not setting.is_of_default:
             continue
-        confirmed = row["later_high"] is not None and row["later_high"] < 1
+        confirmed = is_confirmed(entry, among[cell.suite])
         name = (
             f"{by_engine.variable(cell)}: {by_engine.setting(cell)} "
             f"instead of {by_engine.setting(base)}"

@@ -36,8 +36,7 @@ class StatedChange:
         what: "precision: bf16 instead of fp32".
         paste: lines that have it in a script of one's own; see `paste`.
         entry: the cell and its effect.
-        is_confirmed: whether passes after the first, which had no part in the choice of it, call
-            it faster too.
+        is_confirmed: see `analysis.ends.is_confirmed`.
     """
 
     what: str

@@ -209,15 +209,17 @@ class Project:
     def cell(
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
         machine: str = "here", mode: str = "full", workers: int = 2,
-        reference: float | None = USUAL_S, **others: Any,
+        reference: float | None = USUAL_S, first_s: float | None = None, **others: Any,
     ) -> list[WorkerRecord]:  # fmt: skip
         """A cell that went well, in both; its workers.
 
-        Each of them is a pass beside a reference of that step time; None is none.
+        Each of them is a pass beside a reference of that step time; None is none. The first one's
+        step takes `first_s`, where that is given.
         """
+        times = [first_s or step_s, *[step_s] * (workers - 1)]
         made = [
-            worker(experiment or settled(), steps(step_s, self.rng), mode=mode, **others)
-            for _ in range(workers)
+            worker(experiment or settled(), steps(each_s, self.rng), mode=mode, **others)
+            for each_s in times
         ]
         if reference is not None:
             made = [beside(record, reference, self.rng) for record in made]

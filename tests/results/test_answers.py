@@ -152,6 +152,21 @@ def test_one_pass_confirms_nothing(noise):
     assert not change.is_confirmed
 
 
+def test_what_the_first_pass_did_not_name_later_ones_do_not_confirm(noise):
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.030), workers=4, first_s=0.044)
+    (change,) = answers(noise).changes
+    assert change.entry.is_faster_later and not change.is_confirmed
+
+
+def test_of_two_values_later_passes_confirm_the_one_that_the_first_named(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.030), workers=4, first_s=0.030)
+    mixed = {"experiment": USUAL.but(precision="mixed"), "workers": 4}
+    noise.suite("Precision", "precision", ("fp32", "bf16", "mixed"))
+    noise.cell("Precision", "mixed", 0.034, first_s=0.026, **mixed)
+    (change,) = answers(noise).changes
+    assert change.what.startswith("precision: bf16") and not change.is_confirmed
+
+
 def test_where_nothing_is_faster_it_is_said_of_how_many(noise):
     setting(noise, "pinning", ("none", "close", "spread"), (0.042, 0.050, 0.060))
     known = answers(noise)
