@@ -58,9 +58,9 @@ class Prediction:
             return None
         longer = [its for its in self.drift if its.while_s >= steps * self.seconds]
         drift = longer[0] if longer else self.drift[-1]
-        below, above = (abs(math.log(end)) for end in (drift.low, drift.high))
-        low = self.seconds * math.exp(-math.hypot(self.half, below))
-        return max(low, self.at_peak_s), self.seconds * math.exp(math.hypot(self.half, above))
+        half = math.hypot(self.half, math.log(drift.high / drift.low) / 2)
+        low, high = _around(self.seconds * math.sqrt(drift.low * drift.high), half)
+        return max(low, self.at_peak_s), high
 
 
 def predict(experiment: Experiment, costs: Costs | None) -> Prediction:

@@ -31,9 +31,10 @@ def geometric(effects: Sequence[Effect], common: float) -> Mean:
     """The mean of one or more effects, each with the same weight.
 
     Workers of different cells are different processes, so what each effect is off by is
-    independent of the others: half widths add up as the root of the sum of squares, over their
-    number. What A/A pairs are off by on average may be so in every cell and does not average out:
-    it widens the interval as a whole. It says nothing of cells that were not measured.
+    independent of the others: how far their intervals reach below adds up as the root of the sum of
+    squares, over their number, and so does how far above. What A/A pairs are off by on average may
+    be so in every cell and does not average out: it widens the interval as a whole. It says nothing
+    of cells that were not measured.
 
     Args:
         effects: of the cells.
@@ -41,11 +42,14 @@ def geometric(effects: Sequence[Effect], common: float) -> Mean:
     """
     count = len(effects)
     middle = sum(math.log(each.value) for each in effects) / count
-    halves = [each.half_width for each in effects]
-    if any(half is None for half in halves):
-        return Mean(math.exp(middle), None, None, count)
-    half = math.sqrt(sum(half**2 for half in halves if half is not None)) / count + common
-    return Mean(math.exp(middle), math.exp(middle - half), math.exp(middle + half), count)
+    below, above = 0.0, 0.0
+    for each in effects:
+        if each.low is None or each.high is None:
+            return Mean(math.exp(middle), None, None, count)
+        below = math.hypot(below, math.log(each.value / each.low))
+        above = math.hypot(above, math.log(each.high / each.value))
+    low, high = middle - below / count - common, middle + above / count + common
+    return Mean(math.exp(middle), math.exp(low), math.exp(high), count)
 
 
 def by_suite(effects: Sequence[tuple[str, Effect]], common: float) -> dict[str, Mean]:

@@ -1,5 +1,6 @@
 """Predictions of a made machine: what they never do, and what they refuse."""
 
+import dataclasses
 import math
 
 import pytest
@@ -78,6 +79,15 @@ def test_seconds_are_as_uncertain_as_ratio_and_drift_together(machine):
         _, high = known.span(steps)
         half = math.hypot(known.half, math.log(factor))
         assert high == pytest.approx(known.seconds * math.exp(half))
+
+
+def test_a_machine_that_is_slower_than_its_records_makes_no_interval_below_them(machine):
+    drift = [DriftAt(3600.0, 1.1, 1.4)]
+    known = predict(
+        settled(), type(machine)(RATES.peak, RATES.bandwidth, RATES.threads, machine.engines, drift)
+    )
+    sure = dataclasses.replace(known, half=0.0, at_peak_s=0.0)
+    assert sure.span(1) == pytest.approx((1.1 * known.seconds, 1.4 * known.seconds))
 
 
 def test_what_no_cell_had_is_said_and_makes_the_interval_wider(machine):

@@ -7,6 +7,9 @@ from made_comparison import record, taken, usual
 from msgspec import structs
 
 from cputrain.analysis.cell_effect import ELSEWHERE
+from cputrain.analysis.paired.effect import effect
+from cputrain.analysis.paired.model import Pass
+from cputrain.analysis.paired.noise import learn
 from cputrain.analysis.releases import mean
 from cputrain.analysis.releases.compared import compare
 from cputrain.record import files
@@ -90,6 +93,16 @@ def test_a_worker_that_failed_is_no_number_and_the_reason_stands_there():
     )
     cell = only([*usual(1.2), failed])
     assert cell.effect is None and cell.why == "failed: two: killed by SIGILL"
+
+
+def test_the_mean_of_one_cell_has_its_interval():
+    """Of passes that disagree it reaches further to one side of the median over pairs."""
+    passes = [Pass((0.0, 0.001, -0.001, 0.5, 0.002)), Pass((0.3, 0.301, 0.299, 0.3))]
+    alike = [Pass((s * 0.01, s * 0.02, 0.0, -s * 0.01)) for s in (-1, 1)] * 4
+    skew = effect(passes, learn(alike))
+    assert skew.value / skew.low > 1.1 * skew.high / skew.value
+    made = mean.geometric([skew], 0.0)
+    assert (made.low, made.value, made.high) == pytest.approx((skew.low, skew.value, skew.high))
 
 
 def test_the_mean_is_geometric_and_narrower_than_its_parts():
