@@ -17,8 +17,8 @@ FIELDS = {
 class Design(suite.Suite):
     """Small models that differ in everything at once, which tells what each part of a step costs.
 
-    Chosen so that parts' shares of a step are little alike (D-optimal) and most levels of a field are
-    there some times, then changed so that no part's cost rests on a single cell. l layers, d
+    Chosen so that parts' shares of a step are little alike (D-optimal) and most levels of a field
+    are there some times, then changed so that no part's cost rests on a single cell. l layers, d
     channels, h heads, m MLP ratio, v vocabulary, s tokens, b sequences; learning rate over width.
     """
 

@@ -7,9 +7,10 @@ from cputrain.commands import flags, model_flags
 USAGE = "bench.py tune [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
 DESCRIPTION = """\
 Find the fastest settings that do the same work on this machine: engine, matrix product library,
-attention, compilation, loss chunk, optimizer kernel, micro-batches, checkpointing, threads, pinning,
-kinds of cores, allocator, huge pages, loader, wait policy, OpenMP library. Candidates race beside the best so far; what wins is put to the test against the
-settings as described, on fresh processes, and only what the test confirms is recommended.
+attention, compilation, loss chunk, optimizer kernel, micro-batches, checkpointing, threads,
+pinning, kinds of cores, allocator, huge pages, loader, wait policy, OpenMP library. Candidates race
+beside the best so far; what wins is put to the test against the settings as described, on fresh
+processes, and only what the test confirms is recommended.
 """
 
 

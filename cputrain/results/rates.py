@@ -1,7 +1,8 @@
 """How fast a step's work was done, and what share of the measured peaks that is.
 
 mfu counts the model's work once, and only the tokens that count; hfu all that was executed, blocks
-that were computed again and padding too (Chowdhery et al. 2022, "PaLM", appendix B).
+that were computed again and padding too (Chowdhery et al. 2022, "PaLM", appendix B). What a fused
+kernel of attention multiplies again in its backward pass is in both.
 """
 
 from __future__ import annotations

@@ -183,3 +183,11 @@ def test_blocks_that_others_disturbed_are_in_no_share_and_no_time(made):
     with pytest.raises(CannotTell, match="7 blocks were not disturbed, 8 are needed") as why:
         quantity.of(evidence)
     assert why.value.further_passes == 1
+
+
+def test_seconds_are_of_any_minute_and_not_only_of_that_in_which_a_worker_ran(made):
+    pair = PAIRS["path-2.5m-evaluation"]
+    (quantity,) = table.CLAIMS["C25"].rule.quantities()[:1]
+    workers = made.cell(pair, 1.0, passes=4, reference_s=0.01)
+    known = quantity.of(ClaimEvidence({pair.name: PairResult(workers=tuple(workers))}))
+    assert known.low < known.value / 1.27 and known.high > 1.27 * known.value
