@@ -75,7 +75,10 @@ def _machines(names: list[str]) -> list[Machine]:
     """The machines that were named; the example's beside a single one."""
     known = places()
     shipped, _ = example.read(paths.PROJECT)
-    wanted = list(dict.fromkeys(names))
+    wanted = list(names)
+    for name in wanted:
+        if wanted.count(name) > 1:
+            raise UsageError(f"{name} is named twice: compare takes different machines")
     if len(wanted) == 1 and shipped is not None and shipped.machine not in wanted:
         wanted.append(shipped.machine)
     for name in wanted:

@@ -20,7 +20,7 @@ from cputrain.machine import (
     reading,
     registry,
 )
-from cputrain.report import words
+from cputrain.report import example, words
 from cputrain.wording import one_line
 
 WARM_S = 0.2
@@ -62,6 +62,9 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
     """
     kept = {path.parent.name: path for path in sorted(result.glob("asv*/*/machine.json"))}
     if name not in kept:
+        shipped, _ = example.read(paths.PROJECT)
+        if shipped is not None and name == shipped.machine:
+            raise UsageError(f"{name} is the example's: python3 bench.py compare {name} reads it")
         listed = ", ".join(sorted(kept)) or "none"
         raise UsageError(f"no results of a machine {name!r} under {result}; there are: {listed}")
     try:

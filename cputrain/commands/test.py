@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import paths
-from cputrain.errors import RunError
+from cputrain.errors import RunError, UsageError
 from cputrain.paths import PROJECT
 from cputrain.run import recording, stacks
 from cputrain.sweep import asvenv
@@ -28,7 +28,7 @@ MOST_PROCESSES = 2
 """Tests at a time: many pin what they start to the first CPU, so more would wait for each other."""
 MOST_AGAIN = 3
 """So many failures may be the machine's doing; more are no accident, and are not tried again."""
-FAILED, NOTHING_SELECTED = 1, 5
+FAILED, BAD_USAGE, NOTHING_SELECTED = 1, 4, 5
 """pytest's statuses."""
 
 
@@ -90,6 +90,9 @@ def run_parts(parts: Sequence[TestPart], words: Sequence[str], strict: bool, pro
         words: further ones for pytest.
         strict: nothing is tried again.
         processes: tests at a time.
+
+    Raises:
+        UsageError: the words name no test.
     """
     statuses = {}
     for part in parts:
@@ -104,6 +107,8 @@ def run_parts(parts: Sequence[TestPart], words: Sequence[str], strict: bool, pro
         statuses |= _again(first, words)
     # None may be for a part where another part had some.
     ended = {*statuses.values()}
+    if words and ended <= {BAD_USAGE, NOTHING_SELECTED}:
+        raise UsageError(f"no test was run by: {' '.join(words)}")
     return 0 if ended <= {0, NOTHING_SELECTED} and 0 in ended else 1
 
 

@@ -109,14 +109,14 @@ def beside(known: Beside | None, project: str = "") -> str:
     """
     if known is None:
         return f"no projection of this training was made before it; the next time first: {project}"
-    text = f"projected {words.duration(known.projected_s)}"
+    text = f"projected {words.took(known.projected_s)}"
     verdict = ""
     if known.low_s is not None and known.high_s is not None:
-        text += f" [{words.duration(known.low_s)}, {words.duration(known.high_s)}]"
+        text += f" [{words.took(known.low_s)}, {words.took(known.high_s)}]"
         inside = known.low_s <= known.actual_s <= known.high_s
         verdict = ": inside the interval" if inside else ": outside the interval"
     ratio = known.actual_s / known.projected_s
-    took = words.duration(known.actual_s)
+    took = words.took(known.actual_s)
     return f"{text} for its steps, they took {took}, {words.ratio(ratio)} of it{verdict}"
 
 

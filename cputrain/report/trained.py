@@ -130,13 +130,13 @@ def _projected(run: Run) -> tuple[str, str]:
     known = run.record.beside
     if known is None:
         return "", ""
-    projected, verdict = words.duration(known.projected_s), ""
+    projected, verdict = words.took(known.projected_s), ""
     if known.low_s is not None and known.high_s is not None:
-        projected += f" [{words.duration(known.low_s)}, {words.duration(known.high_s)}]"
+        projected += f" [{words.took(known.low_s)}, {words.took(known.high_s)}]"
         inside = known.low_s <= known.actual_s <= known.high_s
         verdict = ", inside" if inside else ", outside"
     ratio = known.actual_s / known.projected_s if known.projected_s else float("nan")
-    return projected, f"{words.duration(known.actual_s)}, {words.ratio(ratio)}{verdict}"
+    return projected, f"{words.took(known.actual_s)}, {words.ratio(ratio)}{verdict}"
 
 
 def samples(text: str) -> list[str]:

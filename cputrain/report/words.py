@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 UNKNOWN = "unknown"
+MOST_DECIMALS = 4
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -59,10 +60,17 @@ def step_interval(value: float, low: float | None, high: float | None) -> str:
 
 
 def ratio(value: float, low: float | None = None, high: float | None = None) -> str:
-    """A ratio with its interval: "1.53x [1.50, 1.57]"; near 1 to three decimals."""
+    """A ratio with its interval: "1.53x [1.50, 1.57]"; near 1 to three decimals.
+
+    To more where an end would be 1.00 though it is not 1: "1.204x [1.004, 1.431]".
+    """
     if not is_known(value):
         return UNKNOWN
     decimals = 3 if 0.9 < value < 1.1 else _decimals(value)
+    ends = [end for end in (low, high) if end is not None and is_known(end) and end != 1]
+    # On which side of 1 an end lies is what the interval is for.
+    while decimals < MOST_DECIMALS and any(round(end, decimals) == 1 for end in ends):
+        decimals += 1
     return f"{number(value, decimals)}x" + _interval(value, low, high, decimals)
 
 

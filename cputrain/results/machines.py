@@ -28,6 +28,7 @@ class MachineFacts:
         peaks: what was measured of them.
         bandwidth: bytes/s that were measured, by number of threads.
         date: of the last measurement; None where nothing was measured.
+        pinned: whether its threads were bound to cores; None where that is not known.
     """
 
     name: str
@@ -35,6 +36,7 @@ class MachineFacts:
     peaks: Peaks
     bandwidth: Mapping[str, float] = field(default_factory=dict)
     date: str | None = None
+    pinned: bool | None = None
 
     @property
     def rates(self) -> list[tuple[str, dict[str, float | None]]]:
@@ -123,7 +125,7 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
     facts, problems = asvfiles.machine_facts(root, machine)
     path = root / "result" / machine / "machine.json"
     rates: dict[str, dict[str, float]] = {}
-    date = None
+    date = pinned = None
     if os.path.lexists(path):
         try:
             content = json.loads(files.read_bytes(path))
@@ -132,10 +134,12 @@ def read(root: Path, machine: str) -> tuple[MachineFacts, list[Problem]]:
                 rates[kind] = {str(int(threads)): float(rate) for threads, rate in given.items()}
                 if not all(0 < rate < math.inf for rate in rates[kind].values()):
                     raise ValueError(f"{name} has a rate that is no positive number")
-            date = content.get("date")
+            date, pinned = content.get("date"), content.get("pinned")
         except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
             reason = f"no peak in it, so no mfu ({error}); delete it and run again"
             problems.append(Problem(path, reason))
             rates = {}
     bandwidth = rates.pop("bandwidth", {})
-    return MachineFacts(machine, facts, rates, bandwidth, date and str(date)), problems
+    date = None if date is None else str(date)
+    pinned = pinned if isinstance(pinned, bool) else None
+    return MachineFacts(machine, facts, rates, bandwidth, date, pinned), problems

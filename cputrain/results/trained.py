@@ -128,8 +128,9 @@ def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Proble
     except FileNotFoundError:
         return run, unread
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        why = " ".join(str(error).split())[:200]
-        return run, [*unread, Problem(path, f"no table of steps ({why}); its run has no curve")]
+        why = str(error).partition("\n")[0][:200]
+        reason = f"no table of steps ({why}); its run has no curve: delete it"
+        return run, [*unread, Problem(path, reason)]
     if not table.height:
         return run, unread
     seen = table.filter(pl.col("validation_loss").is_finite())

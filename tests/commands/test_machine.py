@@ -91,6 +91,8 @@ def test_a_machine_whose_results_were_copied_here(tmp_path):
     assert any(line.split(maxsplit=1) == ["isa", "unknown (no flags)"] for line in lines)
     with pytest.raises(UsageError, match=r"'desktop'.*there are: laptop"):
         machine.other_lines("desktop", tmp_path)
+    with pytest.raises(UsageError, match="the example's: python3 bench"):
+        machine.other_lines("amd-epyc-2c-9041", tmp_path)
     (folder / "machine.json").write_text("[")
     with pytest.raises(MachineError, match="damaged"):
         machine.other_lines("laptop", tmp_path)

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from cputrain.commands import test as verb
+from cputrain.errors import UsageError
 
 pytestmark = pytest.mark.tools
 
@@ -69,6 +70,12 @@ def told(said, what):
     return [line.strip() for line in lines[:count]]
 
 
+@pytest.mark.parametrize("words", [("nosuch",), ("-k", "nosuch"), ("--nosuch",)])
+def test_words_that_name_no_test_are_bad_usage(run, words):
+    with pytest.raises(UsageError, match="no test was run by: "):
+        run(words=words, parts=2)
+
+
 FAILED_ONCE = ["tests/test_1.py::test_once"]
 
 
@@ -115,10 +122,6 @@ def test_strictly_nothing_is_run_again(run):
 def test_a_file_that_cannot_be_imported_is_no_test_that_failed(run, processes):
     status, said = run("import absent\n", processes=processes)
     assert status == 1 and "once more" not in said
-
-
-def test_nothing_selected_is_a_failure_only_where_it_is_so_for_all(run):
-    assert run(words=["-k", "nonesuch"])[0] == 1
 
 
 @pytest.mark.parametrize("processes", [0, 1])

@@ -102,6 +102,30 @@ print(measure.pinned((0, 1)))
     assert done.stdout == "False\n", done.stderr
 
 
+@pytest.mark.parametrize(("masks", "said"), [((0, 0, 1), True), ((0, 0), False)])
+def test_a_thread_that_a_bound_one_starts_has_its_cpu_too(masks, said):
+    """As seen: two compute threads on a CPU each, and a third with the mask of the first."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU is allowed")
+    program = f"""
+import os, threading
+from cputrain.machine import measure
+cpus = sorted(os.sched_getaffinity(0))[:2]
+ready, done = threading.Barrier({len(masks) + 1}), threading.Event()
+def bound(cpu):
+    os.sched_setaffinity(0, {{cpus[cpu]}})
+    ready.wait()
+    done.wait()
+for place in {masks}:
+    threading.Thread(target=bound, args=(place,)).start()
+ready.wait()
+print(measure.pinned(cpus))
+done.set()
+"""
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert out.stdout == f"{said}\n", out.stderr
+
+
 @pytest.mark.parametrize("words", [["fp32:5000"], ["fp32:x"], ["--seconds", "x", "fp32:1"], []])
 def test_bad_usage(words):
     done = run(*words)

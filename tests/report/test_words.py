@@ -32,6 +32,9 @@ def test_intervals_have_the_unit_and_the_digits_of_their_value():
     assert words.ratio(0.51, 0.12, 1075.98) == "0.510x [0.120, 1 080]"
     assert words.ratio(0.25) == "0.250x"
     assert words.ratio(48.34) == "48.3x"
+    assert words.ratio(1.2, 1.0043, 1.43) == "1.200x [1.004, 1.430]"
+    assert words.ratio(1.13, 0.9971, 1.29) == "1.130x [0.997, 1.290]"
+    assert words.ratio(1.13, 1.0, 1.29) == "1.13x [1.00, 1.29]"
 
 
 @pytest.mark.parametrize(

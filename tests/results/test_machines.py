@@ -54,7 +54,20 @@ def test_the_page_shows_them(sweep):
         "| 2 | 241 | 400 | 35.3 |",
         "| 16 | 1 800 |  |  |",
     ]
-    assert "Measured on 2026-11-21, the best" in text[:at]
+    assert "Measured on 2026-11-21, the best of all readings:" in text[:at]
+
+
+@pytest.mark.parametrize(
+    ("pinned", "said"),
+    [
+        (True, "readings, threads on cores of their own:"),
+        (False, "readings; in the last of them threads could not be bound to cores:"),
+    ],
+)
+def test_the_page_says_whether_threads_were_bound(sweep, pinned, said):
+    measured(sweep, {**CONTENT, "pinned": pinned})
+    export(sweep.root)
+    assert said in (sweep.root / "result" / "README.md").read_text()
 
 
 def test_a_machine_of_which_nothing_was_measured(sweep):

@@ -192,7 +192,7 @@ def test_the_examples_machine_is_known_from_the_start(here, capsys):
     [
         (["old", "nwe"], "no records of a machine 'nwe'; did you mean new?"),
         (["old", "\x1b[31mzzzzzz"], "there are: "),
-        (["old", "old", "old"], "have no experiment in common"),
+        (["old", "old"], "old is named twice: compare takes different machines"),
         ([], "compare needs two machines, known here: "),
     ],
 )

@@ -182,8 +182,9 @@ class Claims:
         self.shown.verdicts(verdicts)
         for problem in dict.fromkeys(map(str, summary.problems)):
             self.progress.say(f"problem: {problem}")
-        if self.left_out:
-            left_out = counted(len(dict.fromkeys(self.left_out)), "pair or demonstration",
+        names = set(self.left_out) - {pair.name for pair in self.identical}
+        if names:
+            left_out = counted(len(names), "pair or demonstration",
                                "pairs and demonstrations")  # fmt: skip
             self.progress.say(f"{left_out} left out for lack of time; the next run goes on")
         self.progress.say(f"verdicts: result/{self.session.machine}/claims.md")

@@ -79,6 +79,8 @@ def test_an_interval_says_whether_the_run_was_inside():
     assert "40 s [38 s, 43 s]" in report.beside(within)
     assert report.beside(within).endswith("inside the interval")
     assert report.beside(structs.replace(within, actual_s=50.0)).endswith("outside the interval")
+    short = beside.Beside(session="a", projected_s=0.8, low_s=0.21, high_s=3.9, actual_s=0.196)
+    assert "[210 ms, 3.9 s] for its steps, they took 196 ms" in report.beside(short)
 
 
 def test_the_end_tells_of_all_stretches(record):
