@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from cputrain.commands import model_flags, prompts, run_names, train
+from cputrain.commands import prompts, run_names, train
 from cputrain.commands.sessions import without_models
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
@@ -81,9 +81,7 @@ def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
         )
     if args.source is not None or args.method is not None:
         raise UsageError("--from and --method: not with --resume NAME, which has its own")
-    return train.changed(
-        args, Experiment.from_json(known.worker.experiment), model_flags.fields(args)
-    )
+    return train.changed(args, Experiment.from_json(known.worker.experiment), train.fields(args))
 
 
 def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
@@ -92,7 +90,7 @@ def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
     Raises:
         UsageError: another shape, or a method that the engine or the model has not.
     """
-    trained, fields = model.experiment, model_flags.fields(args)
+    trained, fields = model.experiment, train.fields(args)
     if trained.training.fine_tuning == "lora":
         raise UsageError(f"{model.model}: has low-rank additions beside its weights: not merged")
     try:

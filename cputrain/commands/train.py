@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import stat
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
-from cputrain import paths
 from cputrain.commands import model_flags, prompts, run_names
 from cputrain.commands.sessions import without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.experiment.described import of_file
+from cputrain.experiment.described import described, of_file
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.trained import TrainRecord
 from cputrain.run.session import Session
 from cputrain.sweep import driver
-from cputrain.sweep.training import events
+from cputrain.sweep.training import events, own_files
 from cputrain.sweep.training.folders import folder_of, record_of
-from cputrain.sweep.training.planned import PlannedRun
+from cputrain.sweep.training.planned import BROKEN, PlannedRun, unknown
 from cputrain.sweep.training.verb import TrainingRun
 from cputrain.wording import counted
 
@@ -30,6 +27,8 @@ EVALUATIONS, LEAST = 20, 10
 """Of a run where nothing else is said, and steps between two of them at least."""
 PLANNED = ("clip", "validate_every", "save_every", "keep_every", "tensorboard")
 """Fields of a plan that have a flag of their name."""
+SHORT = {"lr": "learning_rate", "warmup_steps": "lr_warmup_steps", "nproc": "processes"}
+"""Flags that give a field under another name."""
 WHOLE = ("text", "packed")
 """Data set and packing of files of one's own."""
 MEMORY = {"loader": "memory", "loader_workers": 0}
@@ -77,21 +76,44 @@ def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experi
         UsageError: it cannot be.
     """
     if known is None or args.preset is not None or args.model is not None:
-        return settled(args, model_flags.experiment(args))
-    return changed(args, Experiment.from_json(known.worker.experiment), model_flags.fields(args))
+        try:
+            return settled(args, described(args.preset, args.model, fields(args)))
+        except ExperimentError as error:
+            raise UsageError(str(error)) from error
+    return changed(args, Experiment.from_json(known.worker.experiment), fields(args))
 
 
-def changed(args: argparse.Namespace, trained: Experiment, fields: dict[str, Any]) -> Experiment:
-    """A known run's experiment with these fields, and with those of the other flags.
+def fields(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that flags give, by name; the short flags are among them.
+
+    Raises:
+        UsageError: one has no such value, or two flags give it two.
+    """
+    given = model_flags.fields(args)
+    for short, name in SHORT.items():
+        value = getattr(args, short, None)
+        if value is None:
+            continue
+        if given.get(name, value) != value:
+            flags = [f"--{flag.replace('_', '-')}" for flag in (short, name)]
+            raise UsageError(
+                f"{name} is given twice: {flags[0]} {value} and {flags[1]} {getattr(args, name)}; "
+                "leave one out"
+            )
+        given[name] = value
+    return given
+
+
+def changed(args: argparse.Namespace, trained: Experiment, flags: dict[str, Any]) -> Experiment:
+    """A known run's experiment with these fields, and with those of the settings.
 
     Raises:
         UsageError: it cannot be.
     """
     try:
-        described = trained.but(**fields)
+        return settled(args, trained.but(**flags))
     except ExperimentError as error:
         raise UsageError(str(error)) from error
-    return settled(args, described)
 
 
 def known_run(args: argparse.Namespace) -> TrainRecord | None:
@@ -104,14 +126,14 @@ def known_run(args: argparse.Namespace) -> TrainRecord | None:
         return None
     run_names.check(args.resume)
     folder = folder_of(Session.from_env().machine, args.resume)
-    record = record_of(folder)
+    record = record_of(folder, BROKEN)
     if record is None:
-        raise UsageError(f"no run {args.resume!r} to go on with in {folder.parent}")
+        raise unknown(folder, args.verb)
     return record
 
 
-def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
-    """A described experiment with the other flags' fields, as `train` runs it.
+def settled(args: argparse.Namespace, wanted: Experiment) -> Experiment:
+    """A described experiment with the fields of settings that no flag gives, as `train` runs it.
 
     All of its data is in memory and all of its micro-batches are run. One process is one without
     torchrun.
@@ -121,18 +143,14 @@ def settled(args: argparse.Namespace, described: Experiment) -> Experiment:
     """
     try:
         if args.settings is not None:
-            fields = of_file(args.settings)
-            left_out = {n: v for n, v in fields.items() if getattr(args, n, None) is None}
-            described = described.but(**left_out)
-        if args.lr is not None:
-            described = described.but(learning_rate=args.lr)
-        if args.warmup_steps is not None:
-            described = described.but(lr_warmup_steps=args.warmup_steps)
-        if described.training.objective == "forward":
+            given = fields(args)
+            settings = of_file(args.settings)
+            wanted = wanted.but(**{n: v for n, v in settings.items() if n not in given})
+        if wanted.training.objective == "forward":
             raise UsageError("objective = 'forward' trains nothing")
-        if described.training.loader != MEMORY["loader"]:
-            print(f"loader {described.training.loader}: {FROM_MEMORY}")
-        whole = described.but(**MEMORY, micro_batches=None)
+        if wanted.training.loader != MEMORY["loader"]:
+            print(f"loader {wanted.training.loader}: {FROM_MEMORY}")
+        whole = wanted.but(**MEMORY, micro_batches=None)
         if whole.system.processes == 1:
             whole = whole.but(processes=None)
         return specs.settle(whole)
@@ -154,7 +172,7 @@ def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan
     if known is None:
         plan = structs.replace(plan, validate_every=max(LEAST, steps // EVALUATIONS))
     if args.data:
-        plan = structs.replace(plan, files=[_file(path) for path in args.data])
+        plan = structs.replace(plan, files=[own_files.checked(path) for path in args.data])
     given = {name: getattr(args, name) for name in PLANNED}
     plan = structs.replace(plan, **{n: v for n, v in given.items() if v is not None})
     if args.patience is not None:
@@ -162,17 +180,3 @@ def plan_of(args: argparse.Namespace, known: TrainRecord | None) -> TrainingPlan
     if plan.tensorboard:
         events.require()
     return plan
-
-
-def _file(path: Path) -> str:
-    """Absolute. Raises UsageError where there is nothing to read, or no name for a record."""
-    try:
-        kind = path.stat().st_mode
-        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a pipe may wait for ever
-            raise UsageError(f"--data {path}: no plain file, which is read again and again")
-        with path.open("rb") as file:
-            if not file.read(1):
-                raise UsageError(f"--data {path}: empty")
-    except OSError as error:
-        raise UsageError(f"--data {path}: {error.strerror}") from error
-    return paths.recordable(path.resolve())

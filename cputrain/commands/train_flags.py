@@ -24,7 +24,6 @@ def add(verbs: flags.Verbs) -> None:
         train,
         "--nproc",
         "processes that share each step's batch (torch); going on, also another number",
-        dest="processes",
     )
     model_flags.add(train)
     flags.offline(train)

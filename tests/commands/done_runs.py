@@ -1,5 +1,6 @@
-"""Runs of `train` that are done, as they lie in output/: their models are of zeros."""
+"""Runs of `train` as they lie in output/: some are done, with models of zeros, some have begun."""
 
+import hashlib
 import json
 import math
 
@@ -10,12 +11,15 @@ from cputrain.model.shapes import weight_shapes
 from cputrain.record import files
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Ended
-from cputrain.record.trained import TrainRecord
+from cputrain.record.trained import Checkpoint, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.training import source
+from cputrain.worker.training import checkpoints
 
 SMALL = settled(n_layer=1, n_embd=32, n_head=2, seq_len=16)
+PLAN = TrainingPlan(steps=100)
+"""Of a run that has begun."""
 
 
 def written(path, experiment):
@@ -44,4 +48,31 @@ def done_run(root, name="mine", experiment=SMALL, **plan):
         ended=ended,
     )
     files.write(folder / "train.json", record)
+    return folder
+
+
+def begun_run(root, name="mine", experiment=SMALL, plan=PLAN):
+    """The folder of a run with checkpoints of steps 10 and 20."""
+    folder = root / "output" / "here" / "train" / name
+    worker = recording.opened(Session.from_env(), experiment)
+    files.write(folder / "train.json", TrainRecord(name=name, plan=plan, worker=worker))
+    for step in (10, 20):
+        data = b"tensors" * step
+        file = folder / "checkpoints" / f"step-{step}.safetensors"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(data)
+        checkpoint = Checkpoint(
+            step=step,
+            next_batch=step,
+            file=file.name,
+            sha256=hashlib.sha256(data).hexdigest(),
+            size=len(data),
+            experiment=experiment.to_json(),
+            identity=experiment.identity,
+            plan=plan,
+            data="x",
+            waited=step // 10,
+        )
+        files.write(file.with_suffix(".json"), checkpoint)
+        files.write(file.with_name("latest.json"), checkpoints.Pointer(step=step))
     return folder

@@ -68,6 +68,10 @@ START = ("finetune", "--from", "mine", "--steps", "50")
         ((*START, "--method", "full", "--data", "nowhere.txt"), "nowhere.txt"),
         ((*START, "--method", "full", "--warmup-steps", "50"), "lr_warmup_steps = 50"),
         ((*START, "--method", "full", "--temperature", "1"), "only with --sample"),
+        (
+            (*START, "--method", "full", "--lr", "0.1", "--learning-rate", "0.2"),
+            "learning_rate is given twice: --lr 0.1 and --learning-rate 0.2; leave one out",
+        ),
         ((*START, "--method", "full", "--at", "3"), "--at: only with --resume"),
         ((*START, "--method", "full", "--out", "../x"), "is no name of a run"),
         (("finetune", "--resume", "mine"), "run 'mine' fine-tunes nothing"),

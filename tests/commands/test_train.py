@@ -3,23 +3,23 @@
 import shutil
 
 import pytest
+from done_runs import PLAN, begun_run
 from msgspec import structs
 from settled import settled
 
 from cputrain.commands import cli, train
 from cputrain.errors import UsageError
 from cputrain.record import files
-from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Ended
-from cputrain.record.trained import SCHEMA, Checkpoint, Stretch, TrainRecord
+from cputrain.record.trained import SCHEMA, Stretch, TrainRecord
 from cputrain.run import recording
 from cputrain.run.session import Session
+from cputrain.sweep import driver
 from cputrain.sweep.training.planned import PlannedRun, resumed_step
 from cputrain.worker.training import checkpoints
 
 pytestmark = pytest.mark.tools
 SMALL = settled(n_layer=1, n_embd=32, n_head=2, batch_size=2)
-PLAN = TrainingPlan(steps=100)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,18 @@ def test_flags_that_cannot_be(words, line, capsys):
         (("--steps", "9", "--warmup-steps", "9"), "lr_warmup_steps = 9: the run has 9 steps"),
         (("--steps", "500", "--preset", "path-600k"), "lr_warmup_steps = 500: the run has 500"),
         (("--resume", "nothing"), "no run 'nothing' to go on with"),
+        (
+            ("--steps", "9", "--learning-rate", "0.2", "--lr", "0.1"),
+            "learning_rate is given twice: --lr 0.1 and --learning-rate 0.2; leave one out",
+        ),
+        (
+            ("--steps", "99", "--warmup-steps", "5", "--lr-warmup-steps", "7"),
+            "lr_warmup_steps is given twice: --warmup-steps 5 and --lr-warmup-steps 7; leave one",
+        ),
+        (
+            ("--steps", "9", "--processes", "none", "--nproc", "2"),
+            "processes is given twice: --nproc 2 and --processes none; leave one out",
+        ),
     ],
 )
 def test_a_run_that_cannot_be(own_root, words, line, capsys):
@@ -72,31 +84,7 @@ def test_a_preset_that_streams_is_trained_from_memory_and_a_line_says_so(own_roo
 @pytest.fixture
 def run(own_root):
     """A run's folder with checkpoints of steps 10 and 20."""
-    folder = own_root / "output" / "here" / "train" / "mine"
-    record = TrainRecord(name="mine", plan=PLAN, worker=recording.opened(Session.from_env(), SMALL))
-    files.write(folder / "train.json", record)
-    for step in (10, 20):
-        data = b"tensors" * step
-        file = folder / "checkpoints" / f"step-{step}.safetensors"
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(data)
-        import hashlib
-
-        checkpoint = Checkpoint(
-            step=step,
-            next_batch=step,
-            file=file.name,
-            sha256=hashlib.sha256(data).hexdigest(),
-            size=len(data),
-            experiment=SMALL.to_json(),
-            identity=SMALL.identity,
-            plan=PLAN,
-            data="x",
-            waited=step // 10,
-        )
-        files.write(file.with_suffix(".json"), checkpoint)
-        files.write(file.with_name("latest.json"), checkpoints.Pointer(step=step))
-    return folder
+    return begun_run(own_root, experiment=SMALL)
 
 
 def planned(experiment=SMALL, at=None, goes_on=True, **plan):
@@ -133,6 +121,22 @@ def test_a_run_at_its_end_is_finished_unless_its_end_is_on_record(run, plan):
         step_of(run, planned(**plan))
 
 
+@pytest.mark.parametrize("at", [None, 10])
+def test_where_no_checkpoint_is_whole_another_run_is_offered(run, at):
+    for step in (10, 20):
+        path = run / "checkpoints" / f"step-{step}.safetensors"
+        path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(UsageError, match=r"cut off; none is left: --out NAME starts another run$"):
+        step_of(run, planned(at=at))
+
+
+def test_for_the_first_checkpoint_a_later_one_is_offered(run):
+    path = run / "checkpoints" / "step-10.safetensors"
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(UsageError, match="--resume mine --at 20 goes on from the one after"):
+        step_of(run, planned(at=10))
+
+
 def test_a_run_goes_on_with_another_number_of_processes(run):
     assert step_of(run, planned(SMALL.but(processes=2))) == 20
     assert checkpoints.identity(SMALL.but(processes=2)) == SMALL.identity
@@ -142,6 +146,32 @@ def test_a_run_goes_on_with_another_number_of_processes(run):
 def test_one_process_is_one_without_torchrun(own_root, nproc):
     args = cli.parse(["train", "--steps", "9", *nproc])
     assert train.experiment_of(args, None).system.processes is None
+
+
+def test_two_flags_of_one_field_may_say_the_same(own_root):
+    words = ("--lr", "0.1", "--learning-rate", "1e-1", "--warmup-steps", "3", "--nproc", "2")
+    args = cli.parse(["train", "--steps", "9", *words, "--processes", "2", "--batch-size", "2"])
+    experiment = train.experiment_of(args, None)
+    training, processes = experiment.training, experiment.system.processes
+    assert (training.learning_rate, training.lr_warmup_steps, processes) == (0.1, 3, 2)
+
+
+def test_the_short_flags_win_over_settings(own_root):
+    path = own_root / "tuned.toml"
+    path.write_text("learning_rate = 0.5\nlr_warmup_steps = 7\nprocesses = 4\n")
+    words = ("--settings", str(path), "--lr", "0.1", "--warmup-steps", "3", "--nproc", "1")
+    experiment = train.experiment_of(cli.parse(["train", "--steps", "9", *words]), None)
+    training, processes = experiment.training, experiment.system.processes
+    assert (training.learning_rate, training.lr_warmup_steps, processes) == (0.1, 3, None)
+
+
+def test_data_that_is_no_text_starts_nothing(own_root, monkeypatch, capsys):
+    monkeypatch.setattr(driver, "drive", lambda training, session: 0)
+    path = own_root / "x.bin"
+    path.write_bytes(b"\x7fELF\xff")
+    assert cli.main(["train", "--steps", "9", "--data", str(path)]) == 2
+    assert f"--data {path}: line 1: not UTF-8 (invalid start byte)" in capsys.readouterr().err
+    assert not (own_root / "output").exists()
 
 
 def test_going_on_the_number_of_processes_may_be_another_one(run):

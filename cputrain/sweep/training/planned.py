@@ -10,13 +10,17 @@ from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.record.plan import TrainingPlan
-from cputrain.record.trained import TrainRecord
+from cputrain.record.trained import FILE, TrainRecord
+from cputrain.sweep.training.folders import others
 from cputrain.sweep.training.source import MODEL
 from cputrain.wording import counted
 from cputrain.worker.training import checkpoints
 
 MAY_DIFFER = ("processes",)
 """Fields that a run may go on with another value of."""
+ANOTHER = "--out NAME starts another run"
+BROKEN = f"the run cannot go on without it: {ANOTHER}"
+"""What a record is needed for that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,19 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
     """
     saved = checkpoints.steps(folder)
     if not saved and (left := _left(folder, known)) is not None:
-        raise UsageError(
-            f"{folder} has {left}, and no checkpoint to go on from: --out NAME starts another run"
-        )
+        raise _gone(folder, left)
+    if known is None:
+        if saved or run.goes_on:
+            raise unknown(folder, run.plan.verb)
+        return None
     again = f"python3 bench.py {run.plan.verb} --resume {run.name}"
     if not run.goes_on:
         if saved:
-            of = "" if known is None else f" of {known.plan.steps}"
             raise UsageError(
-                f"{folder} has a run, saved at step {saved[-1]}{of}: {again} goes on with it, "
-                "--out NAME starts another"
+                f"{folder} has a run, saved at step {saved[-1]} of {known.plan.steps}: {again} "
+                "goes on with it, --out NAME starts another"
             )
         return None
-    if known is None:
-        raise UsageError(f"no run {run.name!r} to go on with in {folder.parent}")
     _same(run, known)
     step = run.at if run.at is not None else checkpoints.pointed(folder, checkpoints.LATEST)
     if step is None and not saved:
@@ -88,9 +91,8 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
     try:
         checkpoint = checkpoints.read(folder, step, checkpoints.identity(run.experiment))
     except checkpoints.CheckpointError as error:
-        whole = [other for other in saved if other < step and _is_whole(folder, other, run)]
-        then = f"{again} --at {whole[-1]} goes on from the one before" if whole else "none is left"
-        raise UsageError(f"{error}; {then}") from error
+        whole = [other for other in saved if other != step and _is_whole(folder, other, run)]
+        raise UsageError(f"{error}; {_instead(step, whole, again)}") from error
     if run.plan.steps < step or (run.plan.steps == step and not _is_to_finish(run, known)):
         raise UsageError(
             f"--steps {run.plan.steps}: step {step} is done already; "
@@ -105,6 +107,34 @@ def resumed_step(run: PlannedRun, folder: Path, known: TrainRecord | None) -> in
             f"{waited + 1} or more goes on, --patience 0 without"
         )
     return step
+
+
+def unknown(folder: Path, verb: str) -> UsageError:
+    """Why a run without a record does not go on."""
+    saved = checkpoints.steps(folder)
+    if saved:
+        return UsageError(
+            f"{folder} has checkpoints, the last of step {saved[-1]}, but no {FILE}, so it cannot "
+            f"go on: {ANOTHER}"
+        )
+    if (left := _left(folder, None)) is not None:
+        return _gone(folder, left)
+    instead = others(folder, verb=verb)
+    return UsageError(f"no run {folder.name!r} to go on with in {folder.parent}; {instead}")
+
+
+def _gone(folder: Path, left: str) -> UsageError:
+    return UsageError(f"{folder} has {left}, and no checkpoint to go on from: {ANOTHER}")
+
+
+def _instead(step: int, whole: list[int], again: str) -> str:
+    """What to do where a step's checkpoint is not whole and these are: the one before, or after."""
+    before = [other for other in whole if other < step]
+    if not whole:
+        return f"none is left: {ANOTHER}"
+    if before:
+        return f"{again} --at {before[-1]} goes on from the one before"
+    return f"{again} --at {whole[0]} goes on from the one after"
 
 
 def _left(folder: Path, known: TrainRecord | None) -> str | None:

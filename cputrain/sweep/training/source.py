@@ -19,7 +19,7 @@ from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.rules import BYTES
 from cputrain.model.shapes import weight_shapes
 from cputrain.record.trained import TrainRecord
-from cputrain.sweep.training.folders import folder_of, record_of
+from cputrain.sweep.training.folders import folder_of, others, record_of
 from cputrain.wording import one_line
 
 MODEL = "model.safetensors"
@@ -61,7 +61,8 @@ class Source:
         Raises:
             UsageError: it cannot be read.
         """
-        return record_of(self.model.parent)
+        then = "delete it or move it away, and the model is taken without it"
+        return record_of(self.model.parent, then)
 
     def note(self) -> str | None:
         """One line where its run has gone on since it was written; None where that is done.
@@ -132,14 +133,27 @@ def named(name: str, machine: str, say: Callable[[str], None] = print) -> Source
         folder = folder_of(machine, name)
         model = folder / MODEL
         if not model.exists():
-            why = "is not done" if folder.exists() else "is not there"
-            raise UsageError(f"run {name!r} {why}: there is no {model}")
+            raise _missing(name, folder)
     model = Path(paths.recordable(model.absolute()))
     tokenizer = model.with_name(tokenizer_file.FILE)
     its = Source(name, model, _experiment(model), tokenizer if tokenizer.exists() else None)
     if (note := its.note()) is not None:
         say(one_line(note))
     return its
+
+
+def _missing(name: str, folder: Path) -> UsageError:
+    """Why there is no model of a run, and what to do. Raises UsageError: its record is broken."""
+    instead = others(folder, MODEL)
+    record = record_of(folder, f"and there is no {MODEL} beside it; {instead}")
+    why = "is not done" if folder.exists() else "is not there"
+    if record is not None:
+        resume = f"python3 bench.py {record.plan.verb} --resume {folder.name}"
+        instead = f"{resume} goes on with it"
+        if record.ended is not None and record.ended.is_done:
+            why = "has lost its model"
+            instead = f"{resume} --steps N, with N above {record.ended.step}, writes another"
+    return UsageError(f"run {name!r} {why}: there is no {folder / MODEL}; {instead}")
 
 
 def _experiment(model: Path) -> Experiment:

@@ -25,7 +25,7 @@ from cputrain.sweep.progress import Progress
 from cputrain.sweep.training import beside, continuing
 from cputrain.sweep.training.folders import folder_of, record_of
 from cputrain.sweep.training.following import Following
-from cputrain.sweep.training.planned import PlannedRun, resumed_step
+from cputrain.sweep.training.planned import BROKEN, PlannedRun, resumed_step
 from cputrain.wording import one_line
 
 
@@ -64,7 +64,7 @@ class TrainingRun:
         name = new_name()
         self.session = replace(session, id=name, run=name)
         self.folder = folder_of(session.machine, self.run.name)
-        known = record_of(self.folder)
+        known = record_of(self.folder, BROKEN)
         step = resumed_step(self.run, self.folder, known)
         experiment, done = self.run.experiment, step or 0
         worker = recording.opened(self.session, experiment)
