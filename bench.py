@@ -115,6 +115,8 @@ def set_up(lock):
     """Make venv/ and install the tools and cputrain there, unless that is done."""
     if installed() == wanted():
         return
+    if os.path.islink(VENV) and os.path.exists(PYTHON) and not os.path.exists(STAMP):
+        stop("venv/ is a symbolic link to an environment that is not ours: remove the link")
     print("bench.py: setting up venv/ with the tools, about half a minute", flush=True)
     status, said = Command.run([sys.executable, "-m", "venv", "--clear", VENV], lock)
     if status:

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from cputrain.commands import temporary
 from cputrain.commands.parser import parse
@@ -22,6 +23,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; its exit status."""
     stopping.install(stopping.end_all)
     args = parse(sys.argv[1:] if argv is None else argv)
+    try:
+        Path.home()
+    except RuntimeError:  # no HOME, and a user that the system has no entry of
+        print(
+            "bench.py: no home folder is known, where asv has its list: set HOME", file=sys.stderr
+        )
+        return 2
     if (line := temporary.shorten()) is not None:
         print(f"bench.py: {line}", file=sys.stderr)
     module = f"cputrain.commands.{MODULES.get(args.verb, args.verb)}"

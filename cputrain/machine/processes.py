@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ LISTED = (PROC / "thread-self/children").exists()
 """Whether the kernel lists a thread's children (CONFIG_PROC_CHILDREN)."""
 STOPPED = frozenset("Tt")
 GONE = frozenset("ZX")
+LOOK_S = 0.05
+"""Seconds until a process that cannot be waited for is looked at again."""
 
 
 def marked(name: str, value: str) -> list[int]:
@@ -72,10 +75,17 @@ def lives(pid: int) -> bool:
 
 
 def wait(pid: int, seconds: float) -> None:
-    """Wait until a process ends, so long at most, without waking up to look."""
+    """Wait until a process ends, so long at most, without waking up to look.
+
+    Where the kernel gives no handle of it (before 5.3, or refused to a container) it is `LOOK_S` at
+    most.
+    """
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
+        return
+    except OSError:
+        time.sleep(min(seconds, LOOK_S))
         return
     try:
         end = select.poll()
@@ -98,8 +108,10 @@ def send(pid: int, since: int, number: signal.Signals) -> bool:
     """
     try:
         handle = os.pidfd_open(pid)
-    except OSError:
+    except ProcessLookupError:
         return False
+    except OSError:  # no handles here: the number may change hands within microseconds
+        return _send_by_number(pid, since, number)
     try:
         if started(pid) != since:
             return False
@@ -109,6 +121,16 @@ def send(pid: int, since: int, number: signal.Signals) -> bool:
         return False
     finally:
         os.close(handle)
+
+
+def _send_by_number(pid: int, since: int, number: signal.Signals) -> bool:
+    if started(pid) != since:
+        return False
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def oom_kills() -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cputrain import environ, paths
+from cputrain.machine import processes
 
 MODEL_CAP_BYTES = 128_000_000
 """Larger models are not kept, unless `bench.py run --model-cap` says so."""
@@ -107,9 +108,14 @@ def new_name() -> str:
 
 
 def _of_parent() -> str:
-    """A name for what the workers of one `asv run` have in common: asv's process."""
+    """A name for what the workers of one `asv run` have in common: asv's process.
+
+    A container's first process has a parent that it cannot see, and is named by itself.
+    """
     parent = os.getppid()
-    started = Path(f"/proc/{parent}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    started = processes.started(parent)
+    if started is None:
+        parent, started = os.getpid(), processes.started(os.getpid())
     return f"asv-{parent}-{started}"
 
 

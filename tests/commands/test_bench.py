@@ -171,3 +171,14 @@ def test_an_old_python_gets_as_far_as_saying_so():
     text = (paths.PROJECT / "bench.py").read_text()
     ast.parse(text, feature_version=(3, 6))
     assert text.index("sys.version_info < (3, 11)") < text.index("from cputrain")
+
+
+def test_an_environment_that_a_link_leads_to_is_not_emptied(copy, tmp_path):
+    commit(copy)
+    python = tmp_path / "theirs" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    (copy / "venv").symlink_to(tmp_path / "theirs")
+    status, (line,) = bench(copy, "list")
+    assert status == 1 and "a symbolic link to an environment that is not ours" in line
+    assert python.exists()

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,18 @@ pytestmark = pytest.mark.tools
 )
 def test_run_is_the_verb_where_none_is_given(words, verb):
     assert cli.parse(words).verb == verb
+
+
+def test_without_a_home_it_is_said_what_to_set(monkeypatch, capsys):
+    """As of a user that a container's system has no entry of."""
+
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert cli.main(["list"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "set HOME" in line
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,16 @@ def test_an_engine_with_state_put_back_goes_on_bit_for_bit(name, batches):
     )
 
 
+def test_jax_counts_the_updates_of_an_optimizer_without_moments(batches):
+    experiment = experiment_of("jax", optimizer="sgd")
+    engine, hand = built(experiment)
+    losses(engine, hand, batches[:2], RATES[:2])
+    assert engine.steps_done == 2
+    other, its_hand = built(experiment)
+    its_hand.load_state(hand.state())
+    assert other.steps_done == 2
+
+
 @pytest.mark.parametrize("optimizer", ["sgd", "lion", "adafactor"])
 def test_other_optimizers_of_torch_go_on_too(optimizer, batches):
     experiment = experiment_of("torch", optimizer=optimizer, optimizer_kernel="default")

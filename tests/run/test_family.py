@@ -1,5 +1,6 @@
 """Real processes of every descent: stopped, continued and ended together, and nobody else."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -100,6 +101,26 @@ def test_a_number_that_another_process_has_by_now_is_not_touched(lists, tree):
         assert processes.lives(pid)
     finally:
         stranger.end()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM])
+def test_without_handles_of_processes_they_are_signalled_by_number(monkeypatch, number):
+    """Of kernels before 5.3, and in containers whose profile is as old."""
+
+    def refused(pid, flags=0):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    own = subprocess.Popen(["sleep", "600"])
+    try:
+        since = processes.started(own.pid)
+        assert processes.send(own.pid, since - 1, signal.SIGKILL) is False
+        assert processes.lives(own.pid) and processes.send(own.pid, since, signal.SIGKILL)
+        own.wait(10)
+        processes.wait(own.pid, 600.0)
+    finally:
+        own.kill()
+        own.wait()
 
 
 def test_children_of_this_process_without_the_mark_are_not_touched(tree):

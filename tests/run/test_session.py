@@ -1,5 +1,6 @@
 """What processes of one session are told, and that one place knows how."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,12 @@ def test_asv_by_hand_has_defaults(tmp_path, monkeypatch):
     assert session.model_cap_bytes == MODEL_CAP_BYTES and session.events is None
     assert not session.allow_machine_changes and not session.pairs
     assert (session.root, session.benchmarks) == (paths.ROOT, paths.BENCHMARKS)
+
+
+def test_the_first_process_of_a_container_is_named_by_itself(monkeypatch):
+    """Its parent is in another PID namespace: number 0, of which /proc knows nothing."""
+    monkeypatch.setattr(os, "getppid", lambda: 0)
+    assert Session.from_env({}).id.startswith(f"asv-{os.getpid()}-")
 
 
 def sources():

@@ -64,6 +64,8 @@ def steered(training: Training, clip: float | None) -> Any:
         parts.append(optax.scale_by_adam(training.beta1, training.beta2, training.eps))
     elif training.optimizer == "lion":
         parts.append(optax.scale_by_lion(training.beta1, training.beta2))
+    else:  # sgd has no counter of its own
+        parts.append(optax.scale_by_schedule(lambda count: jnp.ones_like(count, jnp.float32)))
     return optax.chain(*parts, optax.add_decayed_weights(training.weight_decay), by_rate())
 
 
