@@ -22,10 +22,11 @@ from cputrain.engines.torch_.evidence import (
     optimizer_kernel,
     products_again,
     profiled,
+    sizes,
 )
 from cputrain.engines.torch_.gradients import Gradients
 from cputrain.engines.torch_.passes import TorchPasses
-from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, TorchEvidence
+from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, Sizes, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
@@ -174,6 +175,7 @@ class TorchEngine(Accumulating):
             precision=proof,
             moe_load=load,
             **(compilation.evidence(ops) if compilation else Compiled()),
+            **(Sizes() if compilation else sizes(passes)),
         )
         return Looked(evidence, gradients)
 

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.profiler import profile, record_function
 
-from cputrain.engines.torch_.schema import OptimizerKernel
+from cputrain.engines.torch_.schema import OptimizerKernel, Sizes
 
 INTEREST = (
     "scaled_dot_product",
     "softmax",
     "bernoulli",
-    "gelu",
+    *("gelu", "aten::relu", "aten::silu"),
     "native_layer_norm",
     "aten::addmm",
     "aten::mm",
@@ -37,6 +37,11 @@ PRODUCTS = (
     "mkldnn::_linear_pointwise",
 )
 """Operators that multiply matrices, without those that call them."""
+LOG_SOFTMAX = "aten::_log_softmax"
+ATTENTION = ("_scaled_dot_product_flash_attention_for_cpu", "aten::_softmax")
+"""Operators of attention, fused and by hand: their first input has a row for each query."""
+PER_HEAD = 4
+"""Dimensions of that: a router's softmax has fewer."""
 BACKWARD = "cputrain: backward"
 """The profiled region of the backward pass."""
 
@@ -77,6 +82,19 @@ def operators(step: profile) -> dict[str, int]:
             general = next((g for g in ("CompiledFxGraph", "Torch-Compiled") if g in name), name)
             counted[general] += 1
     return dict(counted)
+
+
+def sizes(step: profile) -> Sizes:
+    """How large the arrays of head and attention were in an eager step.
+
+    Needs a profile with shapes.
+    """
+    inputs = [(event.name(), event.shapes()[0]) for event in _ran(step) if event.shapes()]
+    rows = [shape[0] for name, shape in inputs if name == LOG_SOFTMAX]
+    queries = [
+        shape[-2] for name, shape in inputs if name.endswith(ATTENTION) and len(shape) == PER_HEAD
+    ]
+    return {"logit_rows": max(rows, default=0), "queries": max(queries, default=0)}
 
 
 def element_types(step: profile) -> list[tuple[str, list[str]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cputrain.engines.multiplied import of_torch
 from cputrain.engines.torch_.schema import TorchEvidence
 from cputrain.experiment import Experiment
+from cputrain.experiment.activations import ACTIVATIONS, functions
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.knobs.inforce import Check, same
 
@@ -22,6 +23,8 @@ def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
         *of_torch(experiment, evidence.products_by_library, evidence.layer_products_by_library),
         *attention(experiment, evidence.ops),
         *dropout(experiment, evidence.ops),
+        *activation(experiment, evidence.ops),
+        *arrays(experiment, evidence),
         *compilation(experiment, evidence),
         *compiled_code(experiment, evidence),
         *(check.as_check() for check in evidence.precision),
@@ -62,6 +65,41 @@ def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     each = 3 if experiment.model.architecture in WITH_ATTENTION else 1
     least = 1 + each * experiment.model.n_layer
     return [Check("dropout masks", f">= {least}", drawn, drawn >= least)]
+
+
+def activation(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+    """The activation of the blocks, by the names in a profile: its functions, and no other's.
+
+    gelu and its approximation by tanh have one name. Compiled code has loops of its own; IPEX's
+    blocks may be fused.
+    """
+    model, runtime = experiment.model, experiment.runtime
+    is_told = runtime.engine == "torch" and runtime.compile == "eager"
+    if not is_told or model.architecture not in WITH_ATTENTION:
+        return []
+    own = set(functions(model.activation))
+    others = {name for each in ACTIVATIONS for name in functions(each)} - own
+    ran = {name: ops.get(f"aten::{name}", 0) for name in sorted(own | others)}
+    least = model.n_layer
+    return [
+        *(Check(f"calls of {n}", f">= {least}", ran[n], ran[n] >= least) for n in sorted(own)),
+        *(same(f"calls of {name}", 0, ran[name]) for name in sorted(others)),
+    ]
+
+
+def arrays(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
+    """Rows of logits that existed at a time, and queries of a window, by the profile's shapes."""
+    model, runtime = experiment.model, experiment.runtime
+    if evidence.logit_rows is None or runtime.engine != "torch":
+        return []
+    checks = []
+    if runtime.loss_chunk is not None:
+        checks.append(same("rows of logits at a time", runtime.loss_chunk, evidence.logit_rows))
+    if model.architecture in WITH_ATTENTION:
+        length = experiment.training.seq_len
+        window = length if model.window is None else min(model.window, length)
+        checks.append(same("queries of a call of attention", window, evidence.queries))
+    return checks
 
 
 def compiled_code(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:

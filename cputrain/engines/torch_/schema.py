@@ -59,6 +59,13 @@ class Compiled(TypedDict, total=False):
     cache: CacheUse
 
 
+class Sizes(TypedDict, total=False):
+    """How large arrays were, by the attributes of `TorchEvidence`."""
+
+    logit_rows: int
+    queries: int
+
+
 class TorchEvidence(Evidence, frozen=True, kw_only=True):
     """One forward and backward pass, and the optimizer's step on one tensor.
 
@@ -72,6 +79,8 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
         moe_load: share of the tokens that each expert had, by block; None without experts.
         layer_products_by_library: products of each linear layer run by itself; None where no
             library is asked for, as `products_by_library`.
+        logit_rows: the most rows of logits that existed at a time; queries: the most that a call of
+            attention had for a head of a sequence or window. None in a compiled step.
         graphs: first compilations of a piece of code; recompiles: all later ones.
         graph_breaks: pieces that the compiler left to Python.
         backend_called: whether a graph of this backend ran both ways, forward and backward.
@@ -87,6 +96,8 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
     precision: list[PrecisionCheck]
     moe_load: list[list[Number]] | None = None
     layer_products_by_library: dict[str, Count] | None = None
+    logit_rows: Count | None = None
+    queries: Count | None = None
     graphs: Count | None = None
     graph_breaks: Count | None = None
     recompiles: Count | None = None

@@ -1,0 +1,46 @@
+"""What is held against a profile fails where the model that ran is another than was asked for."""
+
+import pytest
+from made_engine import build, make_batch
+from settled import SMALL
+
+pytest.importorskip("torch")
+from cputrain.engines.torch_ import executed
+from cputrain.knobs.inforce import NotInForce, require
+
+BASE = SMALL.but(seq_len=32)
+WINDOWS = {"attention": "local", "window": 8}
+MANUAL = {"attention_backend": "manual"}
+MOE = {"architecture": "moe", "n_layer": 1}
+
+
+@pytest.mark.parametrize(
+    ("ran", "claimed", "named"),
+    [
+        ({}, {"activation": "relu"}, "calls of relu"),
+        ({"activation": "silu"}, {"activation": "gelu"}, "calls of gelu"),
+        ({"activation": "relu2"}, {"activation": "swiglu"}, "calls of silu"),
+        (MOE, MOE | {"activation": "relu"}, "calls of relu"),
+        ({}, {"loss_chunk": 8}, "rows of logits at a time"),
+        ({"loss_chunk": 16}, {"loss_chunk": 8}, "rows of logits at a time"),
+        ({}, WINDOWS, "queries of a call of attention"),
+        (WINDOWS, {}, "queries of a call of attention"),
+        ({**WINDOWS, **MANUAL}, MANUAL, "queries of a call of attention"),
+        ({"attention": "sliding", "window": 8}, {}, "queries of a call of attention"),
+        ({"attention": "sliding", "window": 16}, WINDOWS, "queries of a call of attention"),
+        ({"activation_checkpointing": True}, {"activation": "relu"}, "calls of relu"),
+    ],
+)
+def test_another_model_than_was_asked_for_is_not_in_force(ran, claimed, named):
+    experiment = BASE.but(**ran)
+    evidence = build(experiment).evidence(make_batch(experiment))
+    require(executed.checks(experiment, evidence))
+    with pytest.raises(NotInForce, match=named):
+        require(executed.checks(BASE.but(**claimed), evidence))
+
+
+def test_compiled_code_has_no_operators_to_look_at():
+    experiment = BASE.but(compile="aot_eager", n_layer=1)
+    evidence = build(experiment).evidence(make_batch(experiment))
+    assert (evidence.logit_rows, evidence.queries) == (None, None)
+    require(executed.checks(experiment.but(activation="relu"), evidence))
