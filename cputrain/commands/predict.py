@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from cputrain import paths
 from cputrain.analysis.cost import predict
@@ -12,6 +14,7 @@ from cputrain.commands import grid, model_flags
 from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment.described import of_fields, of_file
 from cputrain.machine import registry
 from cputrain.model.shapes import n_params
 from cputrain.report import costs as known_costs
@@ -25,20 +28,90 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         UsageError: a model that cannot be, or of which the measured cells tell nothing.
     """
-    wanted = None if args.grid is None else grid.parse(args.grid)
+    if args.grid is not None:
+        return _table(args, _grid(args))
     experiment = model_flags.experiment(args)
-    if wanted is not None and args.steps is None and args.tokens is None:
+    try:
+        settled = specs.settle(experiment)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    costs = known_costs.needed(paths.ROOT, _machine(args.machine))
+    known, its = predict.predict(settled, costs), costs.engines[experiment.runtime.engine]
+    has_length = args.steps is not None or args.tokens is not None
+    for line in report.lines(experiment, known, _run(experiment, args), its, has_length):
+        print(one_line(line))
+    return 0
+
+
+def _grid(args: argparse.Namespace) -> grid.Grid:
+    """Raises UsageError: no such grid, a field that a flag has too, or a run without a length."""
+    wanted = grid.parse(args.grid)
+    for name in wanted:
+        if getattr(args, name) is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{name} is given twice: {flag} and --grid; leave one of them out")
+    if args.steps is None and args.tokens is None:
         raise UsageError(
             "--grid is a table of hours: add --tokens, such as --tokens 100M, or --steps"
         )
-    costs = known_costs.of(paths.ROOT, _machine(args.machine))
-    if wanted is None:
-        for line in _lines(experiment, args, costs):
-            print(one_line(line))
-        return 0
-    for line in report.table(list(wanted), _rows(experiment, args, costs, wanted)):
+    return wanted
+
+
+def _table(args: argparse.Namespace, wanted: grid.Grid) -> int:
+    """Print a line for every combination; what cannot be says why, in its line.
+
+    Raises:
+        UsageError: none of them can be predicted.
+    """
+    given, combinations = _given(args), list(grid.combinations(wanted))
+    models = [_model(args.preset, {**given, **fields}) for _, fields in combinations]
+    _refuse_alike([model if isinstance(model, str) else None for model in models])
+    costs = known_costs.needed(paths.ROOT, _machine(args.machine))
+    rows = [
+        _row(texts, model, args, costs)
+        for (texts, _), model in zip(combinations, models, strict=True)
+    ]
+    _refuse_alike([row.why_not for row in rows])
+    for line in report.table(list(wanted), rows):
         print(line)
+    if all(row.known is None for row in rows):
+        raise UsageError("--grid: none of these can be predicted; each line says why")
     return 0
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of all combinations: those of the file, and those of the flags."""
+    try:
+        of_model = {} if args.model is None else of_file(args.model)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    return {**of_model, **model_flags.fields(args)}
+
+
+def _model(preset: str | None, fields: Mapping[str, Any]) -> Experiment | str:
+    """The settled experiment, or why it cannot be."""
+    try:
+        return specs.settle(of_fields(preset, fields))
+    except ExperimentError as error:
+        return one_line(error)
+
+
+def _row(
+    texts: Sequence[str], model: Experiment | str, args: argparse.Namespace, costs: Costs
+) -> report.GridRow:
+    if isinstance(model, str):
+        return report.GridRow(texts, why_not=model)
+    try:
+        known = predict.predict(model, costs)
+    except UsageError as error:
+        return report.GridRow(texts, why_not=one_line(error))
+    return report.GridRow(texts, n_params(model) / 1e6, known, _run(model, args))
+
+
+def _refuse_alike(reasons: Sequence[str | None]) -> None:
+    """Raise UsageError where all combinations are impossible for one and the same reason."""
+    if len(set(reasons)) == 1 and reasons[0] is not None:
+        raise UsageError(reasons[0])
 
 
 def _machine(name: str | None) -> str:
@@ -54,44 +127,6 @@ def _machine(name: str | None) -> str:
         listed = ", ".join(machines) or "none"
         raise UsageError(f"no records of a machine {name!r}; there are: {listed}")
     return name
-
-
-def _lines(experiment: Experiment, args: argparse.Namespace, costs: Costs | None) -> list[str]:
-    known = predict.predict(_settled(experiment), costs)
-    assert costs is not None
-    of_engine = costs.engines[experiment.runtime.engine]
-    has_length = args.steps is not None or args.tokens is not None
-    return report.lines(experiment, known, _run(experiment, args), of_engine, has_length)
-
-
-def _rows(
-    experiment: Experiment, args: argparse.Namespace, costs: Costs | None, wanted: grid.Grid
-) -> list[report.GridRow]:
-    """Of every combination; what cannot be says why, in its row.
-
-    Raises:
-        UsageError: none of them can be predicted.
-    """
-    rows = []
-    for texts, fields in grid.combinations(wanted):
-        try:
-            combined = experiment.but(**fields)
-            known = predict.predict(_settled(combined), costs)
-        except (UsageError, ExperimentError) as error:
-            rows.append(report.GridRow(texts, why_not=one_line(error)))
-            continue
-        million = n_params(_settled(combined)) / 1e6
-        rows.append(report.GridRow(texts, million, known, _run(combined, args)))
-    if all(row.known is None for row in rows):
-        raise UsageError(rows[0].why_not or "")
-    return rows
-
-
-def _settled(experiment: Experiment) -> Experiment:
-    try:
-        return specs.settle(experiment)
-    except ExperimentError as error:
-        raise UsageError(str(error)) from error
 
 
 def _run(experiment: Experiment, args: argparse.Namespace) -> report.PredictedRun:

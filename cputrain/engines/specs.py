@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from cputrain.experiment import Experiment
 from cputrain.experiment.fields import refuse
+from cputrain.experiment.rules import KERNELS
 from cputrain.knobs.inforce import Check, busy_pool, busy_threads
 from cputrain.knobs.knob import Knob
 from cputrain.machine import reading
@@ -67,6 +68,7 @@ class Spec(OnPaper, abc.ABC, Generic[E]):
         variants: changes of its plain way that are worth a try beside it, by what they are called.
         is_raced: whether `tune` may choose it: it is made to train fast, and in the environment
             that the others are in.
+        is_calibrated: whether the suite `Design` has cells of it, which tell what its steps cost.
         stack: the environment that it runs in (`run.stacks`).
         packages: of requirements.txt, those that it computes with.
         start_s: seconds until the first step, compilers aside.
@@ -89,6 +91,7 @@ class Spec(OnPaper, abc.ABC, Generic[E]):
     has: ClassVar[tuple[str, ...]] = ()
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     is_raced: ClassVar[bool] = True
+    is_calibrated: ClassVar[bool] = False
     stack: ClassVar[str] = "main"
     packages: ClassVar[tuple[str, ...]] = ()
     start_s: ClassVar[float]
@@ -185,6 +188,8 @@ def settle(experiment: Experiment) -> Experiment:
     """
     spec, fields = of(experiment.runtime.engine), experiment.flat()
     plain = {name: value for name, value in spec.defaults.items() if fields[name] is None}
+    if "optimizer_kernel" in plain and (kernels := KERNELS.get(str(fields["optimizer"]))):
+        plain["optimizer_kernel"] = kernels[0]
     if fields["micro_batches"] is not None and not spec.runs_alone:
         plain["micro_batches"] = None
     settled = experiment.but(**plain) if plain else experiment

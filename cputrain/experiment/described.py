@@ -49,7 +49,11 @@ def described(
         ExperimentError: no such preset, a file that cannot be read or is no TOML, a field that
             does not exist or is not one of a run, a value or a combination that cannot be.
     """
-    fields = {**({} if file is None else of_file(file)), **(flags or {})}
+    return of_fields(preset, {**({} if file is None else of_file(file)), **(flags or {})})
+
+
+def of_fields(preset: str | None, fields: Mapping[str, Any]) -> Experiment:
+    """The experiment of a preset and fields by name. Raises ExperimentError as `described`."""
     for name, value in fields.items():
         if name not in FIELDS:
             refuse(name, value, f"no such field; {meant(name, FIELDS)}")
@@ -70,10 +74,9 @@ def of_file(path: Path) -> dict[str, Any]:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ExperimentError(f"{path}: no TOML: {error}") from error
-    fields: dict[str, Any] = {}
+    fields = {name: value for name, value in content.items() if not isinstance(value, dict)}
     for name, value in content.items():
         if not isinstance(value, dict):
-            fields[name] = value
             continue
         wrong = [field for field in value if PART_OF.get(field) != name]
         if name not in PARTS or wrong:
@@ -82,6 +85,9 @@ def of_file(path: Path) -> dict[str, Any]:
             its = PART_OF.get(wrong[0])
             hint = meant(wrong[0], FIELDS) if its is None else f"it is of [{its}]"
             raise ExperimentError(f"{path}: {name}.{wrong[0]}: no such field; {hint}")
+        if twice := [field for field in value if field in fields]:
+            both = f"{twice[0]} is given twice: alone and in [{name}]"
+            raise ExperimentError(f"{path}: {both}; leave one of them out")
         fields |= value
     return {name: None if value == NONE else value for name, value in fields.items()}
 

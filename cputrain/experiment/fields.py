@@ -15,17 +15,19 @@ def refuse(name: str, value: object, rule: str) -> NoReturn:
     raise ExperimentError(f"{name} = {value!r}: {rule}")
 
 
-def whole(part: object, name: str, least: int) -> None:
-    """A whole number of at least `least`."""
+def whole(part: object, name: str, least: int, most: int | None = None) -> None:
+    """A whole number of at least `least` and, where it is given, at most `most`."""
     value = getattr(part, name)
     if type(value) is not int or value < least:
         refuse(name, value, f"a whole number of at least {least} is needed")
+    if most is not None and value > most:
+        refuse(name, value, f"a whole number of at most {most} is needed")
 
 
-def whole_or_none(part: object, name: str, least: int) -> None:
-    """A whole number of at least `least`, or None."""
+def whole_or_none(part: object, name: str, least: int, most: int | None = None) -> None:
+    """As `whole`, or None."""
     if getattr(part, name) is not None:
-        whole(part, name, least)
+        whole(part, name, least, most)
 
 
 def real(part: object, name: str, low: float, high: float) -> None:

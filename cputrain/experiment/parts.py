@@ -23,6 +23,21 @@ SIMULATED = {
 OPTIMIZERS = ("adamw", "sgd", "lion", "adafactor")
 FINE_TUNING = ("scratch", "full", "head", "lora")
 
+MOST = {
+    "n_layer": 10_000,
+    "n_embd": 100_000,
+    "n_head": 10_000,
+    "head_dim": 100_000,
+    "mlp_ratio": 1_000,
+    "vocab_size": 10_000_000,
+    "seq_len": 10_000_000,
+    "batch_size": 1_000_000,
+    "grad_accum": 1_000_000,
+    "loader_workers": 1_000,
+    "loader_queue": 1_000_000,
+}
+"""The most that a size may be, far beyond what any CPU trains: what is larger is a slip."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
@@ -63,13 +78,13 @@ class Model:
     def __post_init__(self) -> None:
         one_of(self, "architecture", ARCHITECTURES)
         for name in ("n_layer", "n_embd", "n_head", "mlp_ratio"):
-            whole(self, name, 1)
+            whole(self, name, 1, MOST[name])
         for name in ("n_kv_head", "head_dim", "window"):
-            whole_or_none(self, name, 1)
+            whole_or_none(self, name, 1, MOST.get(name))
         one_of(self, "activation", tuple(ACTIVATIONS))
         real(self, "dropout", 0.0, 0.9)
         one_of(self, "attention", ATTENTION)
-        whole(self, "vocab_size", 2)
+        whole(self, "vocab_size", 2, MOST["vocab_size"])
         flag(self, "tied")
         if self.head_dim is None and self.n_embd % self.n_head:
             refuse("n_head", self.n_head, f"n_embd = {self.n_embd} does not divide by it")
@@ -157,10 +172,10 @@ class Training:
         one_of(self, "loader", ("memory", "stream"))
         one_of(self, "fine_tuning", FINE_TUNING)
         for name in ("seq_len", "batch_size", "grad_accum", "loader_queue"):
-            whole(self, name, 1)
+            whole(self, name, 1, MOST[name])
         whole_or_none(self, "rows", 1)
         for name in ("seed", "lr_warmup_steps", "loader_workers"):
-            whole(self, name, 0)
+            whole(self, name, 0, MOST.get(name))
         flag(self, "activation_checkpointing")
         real(self, "learning_rate", 0.0, 10.0)
         real(self, "weight_decay", 0.0, 10.0)

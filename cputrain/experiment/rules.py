@@ -17,6 +17,8 @@ from cputrain.experiment.system import System
 
 BYTES = 257
 """Ids of the byte vocabulary: 256 bytes and end of text."""
+KERNELS = {"lion": ("default",), "adafactor": ("foreach", "default")}
+"""Of an optimizer, the kernels, where it has not all; the first is its plain way."""
 PATHS = 45
 """Ids of the made paths."""
 WITH_ATTENTION = ("gpt", "llama", "bert", "moe")
@@ -122,10 +124,10 @@ def _training(model: Model, training: Training, runtime: Runtime) -> None:
     if model.dropout and attends and runtime.attention_backend == "sdpa":
         rule = "the fused kernel has no dropout: attention_backend = 'manual' is needed"
         refuse("dropout", model.dropout, rule)
-    if training.optimizer in ("lion", "adafactor") and runtime.optimizer_kernel == "fused":
-        refuse("optimizer_kernel", "fused", f"optimizer = {training.optimizer!r} has none")
-    if training.optimizer == "lion" and runtime.optimizer_kernel == "foreach":
-        refuse("optimizer_kernel", "foreach", "optimizer = 'lion' has none")
+    kernel, kernels = runtime.optimizer_kernel, KERNELS.get(training.optimizer)
+    if kernels is not None and kernel is not None and kernel not in kernels:
+        rule = f"optimizer = {training.optimizer!r} has {' or '.join(kernels)} only"
+        refuse("optimizer_kernel", kernel, rule)
     tokens = training.seq_len * training.batch_size
     if runtime.loss_chunk is not None and runtime.loss_chunk > tokens:
         refuse("loss_chunk", runtime.loss_chunk, f"a micro-batch has {tokens} rows")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cputrain.experiment import Experiment
 from cputrain.model import mixing, on_paper
 from cputrain.model.products import INT8, runs
-from cputrain.model.shapes import weight_shapes
+from cputrain.model.shapes import Alike, alike
 
 TYPES = {"bf16": "bf16", "mixed": "bf16"}
 """Precision -> type of number in which products are computed, where that is not fp32.
@@ -48,16 +48,16 @@ class Flops:
 
 def flops_per_step(experiment: Experiment) -> Flops:
     """Operations of one optimizer step of this experiment."""
-    shapes, by_type = weight_shapes(experiment), Counter[str]()
+    by_type = Counter[str]()
     matmul = 0
-    for name, share in shares(experiment).items():
-        if len(shapes[name]) != 2:
+    for (name, shape, count), share in shares(experiment):
+        if len(shape) != 2:
             continue
-        work = round(2 * share * math.prod(shapes[name]) * experiment.training.tokens_per_step)
+        work = round(2 * share * math.prod(shape) * experiment.training.tokens_per_step)
         kinds = _types(experiment, name)
         for kind, times in zip(kinds, runs(experiment, name), strict=True):
-            by_type[kind] += work * times
-            matmul += work * times
+            by_type[kind] += count * work * times
+            matmul += count * work * times
     attention = _mixing(experiment)
     by_type.update(_of_mixing(experiment, attention))
     return Flops(matmul, attention, _formula(experiment), {k: n for k, n in by_type.items() if n})
@@ -73,17 +73,18 @@ def _types(experiment: Experiment, name: str) -> tuple[str, str, str]:
     return usual, usual, "fp32" if on_paper.of(experiment).turns_factors else usual
 
 
-def shares(experiment: Experiment) -> dict[str, float]:
-    """Share of the tokens that each weight is used for; not those that are only looked up.
+def shares(experiment: Experiment) -> list[tuple[Alike, float]]:
+    """The weights, and the share of the tokens that each is used for; not what is only looked up.
 
     A tied token embedding is used as the head.
     """
     looked_up = {"wpe", "relation"} | (set() if experiment.model.tied else {"wte"})
     use = mixing.weight_use(experiment)
-    by_weight = {}
-    for name in weight_shapes(experiment).keys() - looked_up:
-        by_weight[name] = use.get(name.split(".", 2)[2], 1.0) if name.startswith("h.") else 1.0
-    return by_weight
+    return [
+        (its, use.get(its.name.split(".", 2)[2], 1.0) if its.name.startswith("h.") else 1.0)
+        for its in alike(experiment)
+        if its.name not in looked_up
+    ]
 
 
 def _mixing(experiment: Experiment) -> int:
@@ -124,10 +125,9 @@ def _formula(experiment: Experiment) -> int:
     A forward pass alone is a third; recomputing, freezing and other shortcuts are not in it.
     """
     training = experiment.training
-    shapes = weight_shapes(experiment)
     params = sum(
-        share * math.prod(shapes[name])
-        for name, share in shares(experiment).items()
+        share * count * math.prod(shape)
+        for (name, shape, count), share in shares(experiment)
         if ".lora_" not in name
     )
     quadratic = mixing.formula_flops(experiment) * experiment.model.n_layer

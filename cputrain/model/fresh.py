@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from cputrain.experiment import Experiment
 from cputrain.model import on_paper
-from cputrain.model.shapes import n_params, trained, weight_shapes
+from cputrain.model.shapes import alike, is_trained, n_params
 
 LARGE = 32 << 20
 """Bytes from which an array has a mapping of its own."""
@@ -48,22 +48,34 @@ def _bytes(experiment: Experiment) -> int:
     training = experiment.training
     match on_paper.of(experiment).allocates:
         case "arrays":
-            weights = trained(experiment) if training.objective != "forward" else ()
-            shapes = weight_shapes(experiment)
-            sizes = [4 * math.prod(shapes[name]) for name in weights]
-            table = _if_large(4 * math.prod(shapes["wte"])) if "wte" in weights else 0
-            more = (TABLES - 1) * table if experiment.model.tied else 0
-            arrays = _of_micro_batch(experiment)
-            large = more + sum(count * _if_large(size) for count, size in arrays)
-            small = sum(count * size for count, size in arrays if size < LARGE)
-            gradients = round(SMALL * sum(size for size in sizes if size < LARGE))
-            kept = _kept(experiment, [*sizes, *(size for _, size in arrays)])
+            weights, arrays = _gradients(experiment), _of_micro_batch(experiment)
+            large = _summed_tables(experiment) + _large(arrays)
+            small, gradients = _small(arrays), round(SMALL * _small(weights))
+            kept = _kept(experiment, [size for _, size in (*weights, *arrays)])
             given_back = _given_back(small, kept)
-            once = _given_back(small + gradients, kept) - given_back + sum(map(_if_large, sizes))
+            once = _given_back(small + gradients, kept) - given_back + _large(weights)
             return once + training.grad_accum * (large + given_back)
         case "programs":
             return on_paper.of(experiment).program_bytes(experiment)
     return 0
+
+
+def _gradients(experiment: Experiment) -> list[tuple[int, int]]:
+    """How many arrays of which bytes: one for each trained weight."""
+    if experiment.training.objective == "forward":
+        return []
+    return [
+        (count, 4 * math.prod(shape))
+        for name, shape, count in alike(experiment)
+        if is_trained(experiment, name)
+    ]
+
+
+def _summed_tables(experiment: Experiment) -> int:
+    """Bytes that the gradients of a tied token table take more, where they are large."""
+    model = experiment.model
+    trains = experiment.training.objective != "forward" and is_trained(experiment, "wte")
+    return (TABLES - 1) * _if_large(4 * model.vocab_size * model.n_embd) * (trains and model.tied)
 
 
 def _of_micro_batch(experiment: Experiment) -> list[tuple[int, int]]:
@@ -89,6 +101,14 @@ def _kept(experiment: Experiment, sizes: Sequence[int]) -> int:
 def _given_back(small: int, kept: int) -> int:
     """Bytes of so many in smaller arrays that fault in a step, of a heap that keeps `kept`."""
     return round(GIVEN_BACK * max(0, small - kept))
+
+
+def _large(arrays: Sequence[tuple[int, int]]) -> int:
+    return sum(count * _if_large(size) for count, size in arrays)
+
+
+def _small(arrays: Sequence[tuple[int, int]]) -> int:
+    return sum(count * size for count, size in arrays if size < LARGE)
 
 
 def _if_large(size: int) -> int:

@@ -15,7 +15,7 @@ from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.model import on_paper, shares
 from cputrain.model.attention_flops import has_fused_kernel
 from cputrain.model.kept import block_numbers, pair_numbers
-from cputrain.model.shapes import n_params, n_trained, trained, weight_shapes
+from cputrain.model.shapes import alike, is_trained, n_params, n_trained
 
 FLOAT = 4
 """Bytes of a float32."""
@@ -98,8 +98,8 @@ def parameter_bytes(experiment: Experiment) -> int:
     """The weights, the initial ones, and copies that a precision makes of the blocks' weights."""
     total = n_params(experiment) * (number_bytes(experiment) + FLOAT)
     matrices = sum(
-        math.prod(shape)
-        for name, shape in weight_shapes(experiment).items()
+        count * math.prod(shape)
+        for name, shape, count in alike(experiment)
         if name.startswith("h.") and len(shape) == 2
     )
     # Bytes of a rounded copy that is kept for the backward pass, of all blocks at once.
@@ -113,11 +113,12 @@ def state_bytes(experiment: Experiment) -> int:
     adamw: two moments; lion: one; sgd (no momentum): none; adafactor: a row and a column of
     each matrix, and the second moment of each vector (Shazeer & Stern 2018, alg. 4).
     """
-    size, shapes = number_bytes(experiment), weight_shapes(experiment)
+    size = number_bytes(experiment)
     if experiment.training.optimizer == "adafactor":
         return size * sum(
-            sum(shape) if len(shape) == 2 else math.prod(shape)
-            for shape in (shapes[name] for name in trained(experiment))
+            count * (sum(shape) if len(shape) == 2 else math.prod(shape))
+            for name, shape, count in alike(experiment)
+            if is_trained(experiment, name)
         )
     moments = {"adamw": 2, "lion": 1, "sgd": 0}[experiment.training.optimizer]
     return moments * size * n_trained(experiment)

@@ -7,7 +7,8 @@ is computed too. Sizes are those with AVX-512, as memory is counted. Standard li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable
 
 from cputrain.model.native import PACKED, PANEL
 
@@ -32,20 +33,32 @@ def uneven(m: int, n: int, k: int, threads: int) -> float:
 
 def _chunk(m: int, columns: int, threads: int) -> int:
     """Numbers of the result that the thread with most has in these columns, filled up."""
-    down = [_up(rows, ROWS) for rows in _cut(m, TILE_ROWS)]
-    across = [_up(wide, PANEL) for wide in _cut(columns, TILE_COLUMNS)]
-    return most([rows * wide for rows in down for wide in across], threads)
+    across = -(-columns // TILE_COLUMNS)
+
+    def rows(tiles: int) -> int:
+        return _up(min(tiles * TILE_ROWS, m), ROWS)
+
+    def wide(tiles: int) -> int:
+        return _up(min(tiles * TILE_COLUMNS, columns), PANEL)
+
+    def first(turns: int) -> int:
+        whole, rest = divmod(turns, across)
+        return rows(whole) * wide(across) + (rows(whole + 1) - rows(whole)) * wide(rest)
+
+    return most(first, -(-m // TILE_ROWS) * across, threads) if columns else 0
 
 
-def most(turns: Sequence[int], threads: int) -> int:
-    """What the thread with most has to do: turns in a row each, the first threads one more."""
-    each, more = divmod(len(turns), threads)
-    starts = [thread * each + min(thread, more) for thread in range(threads + 1)]
-    return max(sum(turns[starts[i] : starts[i + 1]]) for i in range(threads))
+def most(first: Callable[[int], int], turns: int, threads: int) -> int:
+    """What the thread with most has to do: turns in a row each, the first threads one more.
 
-
-def _cut(size: int, step: int) -> list[int]:
-    return [min(step, size - start) for start in range(0, size, step)]
+    Args:
+        first: what so many turns are together, from the first on.
+        turns: all of them.
+        threads: that share them out.
+    """
+    each, more = divmod(turns, threads)
+    ends = [first(thread * each + min(thread, more)) for thread in range(threads + 1)]
+    return max(end - start for start, end in itertools.pairwise(ends))
 
 
 def _up(size: int, step: int) -> int:

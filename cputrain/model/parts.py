@@ -25,7 +25,7 @@ from cputrain.model.attention_flops import has_fused_kernel
 from cputrain.model.flops import flops_per_step
 from cputrain.model.kept import pair_numbers
 from cputrain.model.products import runs
-from cputrain.model.shapes import n_trained, trained, weight_shapes
+from cputrain.model.shapes import Alike, alike, n_trained
 
 NAMES = (
     *("embedding", "attention", "products", "head"),
@@ -106,7 +106,9 @@ def _require_gpt(experiment: Experiment) -> None:
 def _flops(experiment: Experiment) -> dict[str, int]:
     """Operations of matrix products; as in `model.flops`, whose total is theirs."""
     counted = flops_per_step(experiment)
-    head = sum(_product_flops(experiment, name) for name in _heads(experiment))
+    name, shape, _ = _head(experiment)
+    tokens = experiment.training.tokens_per_step
+    head = 2 * math.prod(shape) * tokens * sum(runs(experiment, name))
     return {
         "attention": counted.attention,
         "products": counted.matmul - head,
@@ -114,14 +116,10 @@ def _flops(experiment: Experiment) -> dict[str, int]:
     }
 
 
-def _product_flops(experiment: Experiment, name: str) -> int:
-    size = math.prod(weight_shapes(experiment)[name])
-    return 2 * size * experiment.training.tokens_per_step * sum(runs(experiment, name))
-
-
-def _heads(experiment: Experiment) -> tuple[str, ...]:
+def _head(experiment: Experiment) -> Alike:
     """The table that is multiplied with; a tied one is that of the tokens."""
-    return ("wte",) if experiment.model.tied else ("head.weight",)
+    head = "wte" if experiment.model.tied else "head.weight"
+    return next(its for its in alike(experiment) if its.name == head)
 
 
 def _numbers(experiment: Experiment) -> dict[str, int]:
@@ -129,8 +127,8 @@ def _numbers(experiment: Experiment) -> dict[str, int]:
     model, training = experiment.model, experiment.training
     n, width = training.batch_size * training.seq_len, model.n_embd
     trains = int(training.objective != "forward")
-    shapes = weight_shapes(experiment)
-    layers = [name for name, shape in shapes.items() if name.startswith("h.") and len(shape) == 2]
+    weights = alike(experiment)
+    layers = [its for its in weights if its.name.startswith("h.") and len(its.shape) == 2]
     query, shared = model.n_head * model.d_head, model.kv_heads * model.d_head
     qkv = query + 2 * shared
     # Forward q, k, v in and y out; backward these, dy, and the gradients of q, k, v.
@@ -141,18 +139,17 @@ def _numbers(experiment: Experiment) -> dict[str, int]:
     activation = n * (hidden_in + model.hidden + trains * (2 * hidden_in + model.hidden))
     norm = n * width * (2 + 3 * trains)
     addition = 0 if on_paper.of(experiment).adds_in_products else 3 * n * width * (1 + trains)
-    of_table = trains * int("wpe" in trained(experiment)) * training.seq_len * width
-    head = sum(_product_numbers(experiment, name, n) for name in _heads(experiment))
+    head = _product_numbers(experiment, _head(experiment), n)
     return {
-        "embedding": 3 * n * width * (1 + trains) + of_table,
+        "embedding": 3 * n * width * (1 + trains) + trains * training.seq_len * width,
         "attention": model.n_layer * attention,
-        "products": sum(_product_numbers(experiment, name, n) for name in layers),
+        "products": sum(_product_numbers(experiment, its, n) for its in layers),
         "head": head + n * model.vocab_size * (1 + trains),
         "elementwise": (2 * model.n_layer + 1) * norm + model.n_layer * (activation + 2 * addition),
     }
 
 
-def _product_numbers(experiment: Experiment, name: str, n: int) -> int:
-    """Of a layer's products: each has two of its three arrays to read and one to write."""
-    out, width = weight_shapes(experiment)[name]
-    return sum(runs(experiment, name)) * (n * width + width * out + n * out)
+def _product_numbers(experiment: Experiment, its: Alike, n: int) -> int:
+    """Of layers' products: each has two of its three arrays to read and one to write."""
+    out, width = its.shape
+    return its.copies * sum(runs(experiment, its.name)) * (n * width + width * out + n * out)

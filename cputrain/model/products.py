@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cputrain.experiment import Experiment
 from cputrain.model import on_paper
-from cputrain.model.shapes import trained
+from cputrain.model.shapes import is_trained
 
 INT8 = {
     "q8": (True, False, False),
@@ -43,7 +43,7 @@ def runs(experiment: Experiment, name: str) -> Runs:
     again = name.startswith("h.") and training.activation_checkpointing
     left_out = again and on_paper.of(experiment).leaves_out(experiment, name)
     forward = 2 if again and not left_out else 1
-    return Runs(forward, int(reached), int(name in trained(experiment)))
+    return Runs(forward, int(reached), int(is_trained(experiment, name)))
 
 
 LAST = {

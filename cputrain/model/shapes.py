@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
+from typing import NamedTuple
 
 from cputrain.experiment import Experiment
 from cputrain.model import gmlp, lstm, moe, ssm, transformer
@@ -27,6 +27,20 @@ LORA_LAYERS = ("attn.qkv", "attn.proj")
 """Layers that low-rank adaptation adds to (Hu et al. 2022, sec. 4.2: the attention's)."""
 
 
+class Alike(NamedTuple):
+    """Tensors that have the same place in their blocks; one that is in no block is alone.
+
+    Attributes:
+        name: of the first of them.
+        shape: of each.
+        copies: how many they are.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    copies: int
+
+
 def weight_shapes(experiment: Experiment) -> Shapes:
     """Every tensor: embeddings, blocks in order, last norm, heads, low-rank additions."""
     model, training = experiment.model, experiment.training
@@ -38,8 +52,8 @@ def weight_shapes(experiment: Experiment) -> Shapes:
         shapes |= layer("ln_emb", width)
     if training.objective == "masked_node":
         shapes["relation"] = (RELATIONS, width)
+    block = BLOCKS[model.architecture](experiment)
     for i in range(model.n_layer):
-        block = BLOCKS[model.architecture](experiment)
         shapes |= {f"h.{i}.{name}": shape for name, shape in block.items()}
     if model.architecture == "bert":  # its blocks end in a norm; the head has a layer of its own
         shapes |= layer("mlm.dense", width, width) | layer("mlm.ln_1", width)
@@ -66,26 +80,41 @@ def _lora(shapes: Shapes) -> Shapes:
     return adapters
 
 
-@functools.lru_cache(maxsize=64)
-def trained(experiment: Experiment) -> tuple[str, ...]:
-    """Names of the tensors that training changes: all, or what fine-tuning leaves free.
-
-    Kept of some experiments: it is asked for each weight of many blocks.
-    """
-    shapes, how = weight_shapes(experiment), experiment.training.fine_tuning
+def is_trained(experiment: Experiment, name: str) -> bool:
+    """Whether training changes a tensor: any, or what fine-tuning leaves free."""
+    how = experiment.training.fine_tuning
     if how == "head":
-        return ("head.weight",)
-    if how == "lora":
-        return tuple(name for name in shapes if ".lora_" in name)
-    return tuple(shapes)
+        return name == "head.weight"
+    return how != "lora" or ".lora_" in name
+
+
+def trained(experiment: Experiment) -> tuple[str, ...]:
+    """Names of the tensors that training changes."""
+    return tuple(name for name in weight_shapes(experiment) if is_trained(experiment, name))
+
+
+def alike(experiment: Experiment) -> list[Alike]:
+    """Every tensor; all blocks from the second on are one, so many blocks take no longer than two.
+
+    The first one has names of its own: what lies lowest is not always run as the others are.
+    """
+    n_layer = experiment.model.n_layer
+    shallow = experiment.but(n_layer=min(n_layer, 2))
+    return [
+        Alike(name, shape, n_layer - 1 if name.startswith("h.1.") else 1)
+        for name, shape in weight_shapes(shallow).items()
+    ]
 
 
 def n_params(experiment: Experiment) -> int:
     """Parameters of the model; a tied head is the token embedding and counts once."""
-    return sum(math.prod(shape) for shape in weight_shapes(experiment).values())
+    return sum(count * math.prod(shape) for _, shape, count in alike(experiment))
 
 
 def n_trained(experiment: Experiment) -> int:
     """Parameters that training changes."""
-    shapes = weight_shapes(experiment)
-    return sum(math.prod(shapes[name]) for name in trained(experiment))
+    return sum(
+        count * math.prod(shape)
+        for name, shape, count in alike(experiment)
+        if is_trained(experiment, name)
+    )

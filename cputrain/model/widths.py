@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 
 from cputrain.experiment import Experiment
@@ -19,8 +20,10 @@ def nearest(target: int, count: Callable[[int], int], step: int) -> int:
 
     `count` has to grow with the width.
     """
-    width = step
-    while count(width) < target:
-        width += step
+    steps = 1
+    while count(steps * step) < target:
+        steps *= 2
+    enough = bisect.bisect_left(range(1, steps), target, key=lambda n: count(n * step))
+    width = (1 + enough) * step
     below = max(width - step, step)
     return min(below, width, key=lambda w: abs(count(w) - target))

@@ -10,7 +10,9 @@ import msgspec
 
 from cputrain import paths
 from cputrain.analysis.cost.costs import Costs
+from cputrain.analysis.cost.predict import CALIBRATE
 from cputrain.atomic import write_made
+from cputrain.errors import UsageError
 from cputrain.record import files
 from cputrain.report import inputs
 
@@ -46,6 +48,25 @@ def of(root: Path, machine: str) -> Costs | None:
     facts, _ = machines.read(root, machine)
     analysis = effects.analyse(cells, facts.peaks)
     return learned(root, list(zip(cells, analysis.rows, strict=True)), facts, now)
+
+
+def needed(root: Path, machine: str) -> Costs:
+    """As `of`, where nothing can be said without.
+
+    Raises:
+        UsageError: its rates were not measured, or the file that has them is damaged.
+        OSError: what was learned cannot be written.
+    """
+    costs = of(root, machine)
+    if costs is not None:
+        return costs
+    from cputrain.results import machines
+
+    measured = root / paths.RESULT.name / machine / "machine.json"
+    for problem in machines.read(root, machine)[1]:
+        if problem.path == measured:
+            raise UsageError(str(problem))
+    raise UsageError(f"no peak and no bandwidth of this machine were measured yet; {CALIBRATE}")
 
 
 def learned(

@@ -34,12 +34,14 @@ def lines(
         its: what the prediction is made from.
         has_length: whether a length was given.
     """
+    room = _room(known)
     return [
         *described.lines(experiment)[:2],
         _memory(known),
+        *([f"the machine has {words.size(known.machine_bytes)}: {room}"] if room else []),
         f"a step takes {_spanned(words.ratio, known.ratio, known.ratio_span)} the time of the "
         f"baseline's on {experiment.runtime.engine}, which takes {words.seconds(known.reference_s)}"
-        " here",
+        " here, the median over all workers of the newest run that had it beside them",
         _seconds(known, run),
         f"of it {_parts(known)}; at the measured peak its products take "
         f"{words.seconds(known.at_peak_s)}",
@@ -53,6 +55,16 @@ def _memory(known: Prediction) -> str:
     if known.memory_bytes is None:
         return "memory at the peak: not known, too few cells tell it"
     return f"memory at the peak: {_spanned(words.size, known.memory_bytes, known.memory_span)}"
+
+
+def _room(known: Prediction) -> str | None:
+    """What is said where the machine may have too little memory; None where it has enough."""
+    if known.memory_bytes is None or not known.machine_bytes:
+        return None
+    low, high = known.memory_span or (0.0, known.memory_bytes)
+    if high <= known.machine_bytes:
+        return None
+    return "it does not fit" if low > known.machine_bytes else "it may not fit"
 
 
 def _seconds(known: Prediction, run: PredictedRun) -> str:
@@ -75,17 +87,17 @@ def _parts(known: Prediction) -> str:
 
 
 def _run(known: Prediction, run: PredictedRun) -> str:
-    span = known.span(run.steps)
-    hours = known.seconds * run.steps
-    between = (
-        f" [{words.duration(span[0] * run.steps)}, {words.duration(span[1] * run.steps)}]"
-        if span
-        else ""
-    )
-    tokens = words.number(run.steps * run.tokens_per_step / 1e6)
-    return (
-        f"{words.whole(run.steps)} steps, {tokens} million tokens: {words.duration(hours)}{between}"
-    )
+    span, count = known.span(run.steps), run.steps * run.tokens_per_step
+    whole = None if span is None else (span[0] * run.steps, span[1] * run.steps)
+    steps = f"{words.whole(run.steps)} step{'' if run.steps == 1 else 's'}"
+    tokens = f"{words.number(count / 1e6)} million tokens"
+    tokens = tokens if count >= 1e6 else words.amount(count, "token")
+    return f"{steps}, {tokens}: {_spanned(_took, known.seconds * run.steps, whole)}"
+
+
+def _took(seconds: float) -> str:
+    """As a run's time; below a second as a step's."""
+    return words.seconds(seconds) if seconds < 1 else words.duration(seconds)
 
 
 def _doubts(known: Prediction) -> list[str]:
@@ -159,7 +171,7 @@ def _cells(row: GridRow) -> tuple[str, ...]:
     known, run = row.known, row.run
     if known is None or run is None or row.million is None:
         return ("", "", "", "", "", "", row.why_not or "")
-    span = known.span(run.steps)
+    span, room = known.span(run.steps), _room(known)
     between = "not known"
     if span is not None:
         between = " to ".join(words.number(end * run.steps / HOUR) for end in span)
@@ -171,8 +183,13 @@ def _cells(row: GridRow) -> tuple[str, ...]:
         words.number(known.seconds * run.steps / HOUR),
         between,
         "; ".join(
-            f"{label}: {', '.join(word.split(' (')[0] for word in values)}"
-            for label, values in (("outside", known.outside), ("doubtful", known.doubts))
-            if values
+            [
+                *([f"{room}: the machine has {words.size(known.machine_bytes)}"] if room else []),
+                *(
+                    f"{label}: {', '.join(word.split(' (')[0] for word in values)}"
+                    for label, values in (("outside", known.outside), ("doubtful", known.doubts))
+                    if values
+                ),
+            ]
         ),
     )

@@ -60,6 +60,15 @@ class MachineFacts:
         return sum(int(kib) * 1024 * int(count) for kib, count in sizes) or None
 
     @property
+    def memory_bytes(self) -> int | None:
+        """Of its memory; None where that is not known. The fact is text such as "23.5 GiB"."""
+        gib = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?) GiB", str(self.facts.get("memory")))
+        if gib:
+            return round(float(gib[1]) * 2**30)
+        ram = re.fullmatch(r"\d{1,18}", str(self.facts.get("ram")))
+        return int(ram[0]) if ram else None
+
+    @property
     def line(self) -> str:
         """CPU, cores, memory, system: what is known of them, in one line."""
         get = self.facts.get

@@ -56,6 +56,10 @@ def test_a_file_has_fields_by_name_or_by_part_and_flags_win(tmp_path):
         ("[modell]\nn_layer = 8", r"\[modell\]: no such part; did you mean model"),
         ("[model]\nseq_len = 8", r"model.seq_len: no such field; it is of \[training\]"),
         ("n_layer = 0", "n_layer = 0: a whole number of at least 1 is needed"),
+        (
+            "n_layer = 3\n[model]\nn_layer = 5",
+            r"mine\.toml: n_layer is given twice: alone and in \[model\]; leave one of them out",
+        ),
         ("governor = 'performance'", "'performance': no such field; there are architecture, n_l"),
         ("samples = 3", "samples = 3: no such field"),
     ],

@@ -32,7 +32,10 @@ BERT = {"architecture": "bert", "objective": "masked", "vocab_size": 258}
         ({"dataset": "paths", "vocab_size": 44, "packing": "padded"}, ["vocab_size = 44", "45"]),
         ({"loader_workers": 2}, ["loader_workers = 2", "memory"]),
         ({"dropout": 0.1}, ["dropout = 0.1", "attention_backend", "manual"]),
-        ({"optimizer": "lion"}, ["optimizer_kernel = 'fused'", "lion"]),
+        (
+            {"optimizer": "adafactor", "optimizer_kernel": "fused"},
+            ["optimizer_kernel = 'fused'", "adafactor", "foreach or default"],
+        ),
         ({"optimizer": "lion", "optimizer_kernel": "foreach"}, ["optimizer_kernel", "lion"]),
         ({"loss_chunk": 257}, ["loss_chunk = 257", "256 rows"]),
         ({"fine_tuning": "head"}, ["tied = True", "head"]),
@@ -132,3 +135,17 @@ def test_what_the_rules_leave_is_allowed():
         {"precision": "q8", "instruction_set": "avx2"},
     ):
         specs.settle(Experiment().but(**changes))
+
+
+@pytest.mark.parametrize(
+    ("engine", "optimizer", "kernel"),
+    [
+        ("torch", "adamw", "fused"),
+        ("torch", "lion", "default"),
+        ("torch", "adafactor", "foreach"),
+        ("jax", "lion", "default"),
+    ],
+)
+def test_the_plain_way_is_a_kernel_that_the_optimizer_has(engine, optimizer, kernel):
+    settled = specs.settle(Experiment().but(engine=engine, optimizer=optimizer))
+    assert settled.runtime.optimizer_kernel == kernel

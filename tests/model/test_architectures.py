@@ -80,6 +80,15 @@ def test_nearest():
     assert [nearest(n, lambda w: w * w, 8) for n in (1, 64, 150, 170, 256)] == [8, 8, 8, 16, 16]
 
 
+def test_nearest_is_the_one_of_all_and_found_by_halving():
+    for n in range(1, 1500):
+        best = min(range(8, 64, 8), key=lambda w, n=n: (abs(w * w - n), w))
+        assert nearest(n, lambda w: w * w, 8) == best
+    asked = []
+    assert nearest(10**12, lambda w: asked.append(w) or w * w, 8) == 10**6
+    assert len(asked) < 60
+
+
 def test_products_of_a_block_by_hand():
     """Forward, of one sequence of 256: gmlp's spatial product; the scan's, chunk by chunk."""
     assert gmlp.mixing_flops(ARCHITECTURES["gmlp"]) == 2 * 256 * 256 * 928

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cputrain.model import native_waits
 from cputrain.paths import PROJECT
@@ -30,10 +32,34 @@ def test_the_thread_with_most_is_waited_for(sizes, times):
 
 
 def test_turns_are_shared_out_in_a_row():
-    assert native_waits.most([1, 2, 3, 4, 5], threads=2) == 4 + 5
-    assert native_waits.most([5, 1, 1], threads=2) == 5 + 1
-    assert native_waits.most([7], threads=2) == 7
-    assert native_waits.most([], threads=2) == 0
+    def most(*turns):
+        return native_waits.most(lambda count: sum(turns[:count]), len(turns), threads=2)
+
+    assert most(1, 2, 3, 4, 5) == 4 + 5
+    assert most(5, 1, 1) == 5 + 1
+    assert most(7) == 7
+    assert most() == 0
+
+
+@given(*(st.integers(1, most) for most in (700, 700, 20_000, 9)))
+def test_tiles_that_are_counted_in_rows_are_those_one_by_one(m, n, k, threads):
+    wide = max(1, native_waits.PACKED // 32 // k) * 32
+    time = 0
+    for start in range(0, n, wide):
+        columns = min(wide, n - start)
+        tiles = [
+            -(-min(64, m - row) // 8) * 8 * (-(-min(128, columns - column) // 32) * 32)
+            for row in range(0, m, 64)
+            for column in range(0, columns, 128)
+        ]
+        each, more = divmod(len(tiles), threads)
+        shares = [tiles[i * each + min(i, more) :][: each + (i < more)] for i in range(threads)]
+        time += max(map(sum, shares))
+    assert native_waits.uneven(m, n, k, threads) == time * threads / (m * n)
+
+
+def test_a_product_of_any_size_is_told_at_once():
+    assert native_waits.uneven(10**9, 10**6, 1, threads=2) == pytest.approx(1, rel=1e-3)
 
 
 def test_tiles_are_those_of_the_sources():

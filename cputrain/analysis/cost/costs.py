@@ -110,6 +110,7 @@ class Costs(msgspec.Struct, frozen=True):
         far: share of the pairs while the CPUs lay far apart (`analysis.places`); predictions
             are for as much of the time.
         cache: bytes of all caches of the last level; 0 where that is not known.
+        memory: bytes that the machine has; 0 where that is not known.
     """
 
     peak: float
@@ -119,3 +120,4 @@ class Costs(msgspec.Struct, frozen=True):
     drift: list[DriftAt]
     far: float = 0.0
     cache: int = 0
+    memory: int = 0

@@ -58,8 +58,8 @@ def learn(cells: Sequence[CellRow], facts: MachineFacts) -> Costs | None:
             seconds,
             scope.ranges([*(ratio.experiment for ratio in fits), scope.plain(name)]),
         )
-    drift = _drift(speeds)
-    return Costs(rates.peak, rates.bandwidth, rates.threads, engines, drift, far, rates.cache)
+    measured, drift = (rates.peak, rates.bandwidth, rates.threads), _drift(speeds)
+    return Costs(*measured, engines, drift, far, rates.cache, facts.memory_bytes or 0)
 
 
 def _drift(by_session: Mapping[str, Moments]) -> list[DriftAt]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 from cputrain.model import on_paper
-from cputrain.model.shapes import weight_shapes
+from cputrain.model.shapes import n_params
 
 FLOAT = 4
 """Bytes of a float32."""
@@ -66,11 +64,10 @@ def weights(experiment: Experiment) -> float:
     Args:
         experiment: settled.
     """
-    training, shapes = experiment.training, weight_shapes(experiment)
-    trains = training.objective != "forward"
-    every = sum(math.prod(shape) for shape in shapes.values())
+    model, training = experiment.model, experiment.training
+    trains, every = training.objective != "forward", n_params(experiment)
     added = on_paper.of(experiment).adding_gradients * (training.grad_accum - 1) * every
     numbers = (3 if trains else 1) * every
     if trains and on_paper.of(experiment).allocates == "arrays":
-        numbers += (4 if experiment.model.tied else 1) * math.prod(shapes["wte"])
+        numbers += (4 if model.tied else 1) * model.vocab_size * model.n_embd
     return float(FLOAT * (training.grad_accum * numbers + added))

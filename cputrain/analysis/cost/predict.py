@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from cputrain.analysis.cost import memory, scope
 from cputrain.analysis.cost.costs import Costs, DriftAt, EngineCosts
 from cputrain.analysis.cost.terms import Rates, least_s, terms
+from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment
+from cputrain.run import stacks
 
 CALIBRATE = "python3 bench.py run --bench '^design' measures what it takes"
+PROJECT = "python3 bench.py project measures it"
 BEYOND = 0.08
 """Natural logarithm by which an interval grows each way for a doubling beyond the range."""
 
@@ -29,6 +32,7 @@ class Prediction:
         seconds: of a step; at_peak_s: what its products take at the measured peak.
         by_term: seconds of each term.
         memory_bytes: at the peak; memory_span: 90 %; None where not known.
+        machine_bytes: of memory that the machine has; 0 where not known.
         outside: what lies beyond the calibrated range, in words.
         doubts: what was measured, and is not predicted well where it is left out, in words.
         half: of the ratio's interval, of the natural logarithm; drift: as in `Costs`.
@@ -42,6 +46,7 @@ class Prediction:
     by_term: Mapping[str, float]
     memory_bytes: float | None
     memory_span: Span | None
+    machine_bytes: int
     outside: list[str]
     doubts: list[str]
     half: float | None
@@ -63,23 +68,20 @@ class Prediction:
         return max(low, self.at_peak_s), high
 
 
-def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
+def predict(experiment: Experiment, costs: Costs) -> Prediction:
     """A step of this experiment.
 
     Args:
         experiment: settled.
-        costs: of the machine; None where nothing is known of it.
+        costs: of the machine.
 
     Raises:
         UsageError: nothing was measured that tells it, or there is no formula for it.
     """
     its = _of_engine(experiment, costs)
-    assert costs is not None
     field = scope.no_formula(experiment)
     if field is not None:
-        raise UsageError(
-            f"{field}: no cost of that is calibrated; python3 bench.py project measures it"
-        )
+        raise UsageError(f"{field}: no cost of that is calibrated; {PROJECT}")
     rates = Rates(costs.peak, costs.bandwidth, costs.threads, costs.cache)
     by_term = _seconds(experiment, its, rates, costs.far)
     plain = scope.plain(experiment.runtime.engine)
@@ -100,6 +102,7 @@ def predict(experiment: Experiment, costs: Costs | None) -> Prediction:
         by_term=by_term,
         memory_bytes=held,
         memory_span=span,
+        machine_bytes=costs.memory,
         outside=beyond.words,
         doubts=[
             *(_doubt(value, error, ("long", "short")) for value, error in doubts.items()),
@@ -133,17 +136,16 @@ def _doubt(value: str, error: float, too: tuple[str, str]) -> str:
     return f"{value} (its cells are predicted {share:.0f} % too {above if error > 0 else below})"
 
 
-def _of_engine(experiment: Experiment, costs: Costs | None) -> EngineCosts:
+def _of_engine(experiment: Experiment, costs: Costs) -> EngineCosts:
     engine = experiment.runtime.engine
-    if costs is None:
-        raise UsageError(f"no peak and no bandwidth of this machine were measured yet; {CALIBRATE}")
-    if engine not in costs.engines:
-        known = ", ".join(costs.engines) or "none"
-        raise UsageError(
-            f"engine = {engine!r}: too few cells tell what its steps cost (calibrated: {known}); "
-            f"{CALIBRATE}"
-        )
-    return costs.engines[engine]
+    if engine in costs.engines:
+        return costs.engines[engine]
+    reason, instead = "too few cells tell what its steps cost", CALIBRATE
+    if not specs.of(engine).is_calibrated:
+        reason = "no suite calibrates it"
+        instead = stacks.why_elsewhere(experiment, stacks.MAIN) or PROJECT
+    known = ", ".join(costs.engines) or "none"
+    raise UsageError(f"engine = {engine!r}: {reason} (calibrated: {known}); {instead}")
 
 
 def _seconds(

@@ -5,6 +5,7 @@ A product [m, k] by [k, n] has 2 m k n operations, F, and m k + k n + m n number
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +14,6 @@ from cputrain.experiment import Experiment
 from cputrain.model import on_paper
 from cputrain.model.flops import shares
 from cputrain.model.products import runs
-from cputrain.model.shapes import weight_shapes
 
 NARROW = 64
 """Two dimensions of a product at which `narrow` is as large as its operations."""
@@ -75,13 +75,14 @@ def far(experiment: Experiment, threads: int) -> float:
 
 def _products(experiment: Experiment, threads: int) -> Iterator[_Product]:
     """Of one micro-batch; biases and norms multiply nothing."""
-    shapes, training = weight_shapes(experiment), experiment.training
+    training = experiment.training
     tokens, engine = training.batch_size * training.seq_len, on_paper.of(experiment)
-    for name, share in shares(experiment).items():
-        if len(shapes[name]) == 2:
-            out, width = shapes[name]
+    for (name, shape, count), share in shares(experiment):
+        if len(shape) == 2:
+            out, width = shape
             flops = 2 * share * out * width * tokens
             sizes = (tokens, out, width), (tokens, width, out), (out, width, tokens)
             for size, times in zip(sizes, runs(experiment, name), strict=True):
                 if times:
-                    yield _Product(flops * times * engine.uneven(*size, threads), size)
+                    work = flops * times * engine.uneven(*size, threads)
+                    yield from itertools.repeat(_Product(work, size), count)

@@ -37,6 +37,7 @@ class JaxSpec(Spec[JaxEvidence]):
         "loss_chunk": (None,),
         "matmul_backend": ("default",),
     }
+    is_calibrated = True
     start_s = 3.0
     compile_s = {"xla": 2.0}
     framework_bytes = 300_000_000

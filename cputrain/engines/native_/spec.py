@@ -41,6 +41,7 @@ class NativeSpec(Spec[NativeEvidence]):
         *("pinning", "wait_policy", "omp_runtime"),
     )
     variants = {"native openblas": {"matmul_backend": "openblas"}}
+    is_calibrated = True
     start_s = 2.0
     framework_bytes = 75_000_000
     has_buffers = False

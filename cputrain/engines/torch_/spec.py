@@ -50,6 +50,7 @@ class TorchSpec(Spec[TorchEvidence]):
         *("pinning", "wait_policy", "omp_runtime"),
     )
     variants = {"torch inductor": {"compile": "inductor"}}
+    is_calibrated = True
     start_s = 4.0
     compile_s = {"aot_eager": 6.0, "inductor": 25.0}
     framework_bytes = 360_000_000

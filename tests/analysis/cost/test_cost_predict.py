@@ -12,6 +12,7 @@ from cputrain.analysis.cost import memory as cost_memory
 from cputrain.analysis.cost.costs import DriftAt
 from cputrain.analysis.cost.predict import apart, predict
 from cputrain.analysis.cost.terms import least_s
+from cputrain.engines import specs
 from cputrain.errors import UsageError
 
 pytestmark = pytest.mark.tools
@@ -139,6 +140,15 @@ def test_memory_that_other_cells_predict_badly_has_a_wider_interval(machine):
         ({"threads": 1}, "threads = 1"),
         ({"optimizer": "lion", "optimizer_kernel": "default"}, "optimizer = 'lion'"),
         ({"engine": "jax"}, "too few cells tell what its steps cost (calibrated: torch)"),
+        (
+            {"engine": "numpy"},
+            "'numpy': no suite calibrates it (calibrated: torch); python3 bench.py project measure",
+        ),
+        (
+            {"engine": "ipex"},
+            "'ipex': no suite calibrates it (calibrated: torch); IPEX has an environment of its "
+            "own, for suites: python3 bench.py run --ipex",
+        ),
     ],
 )
 def test_what_has_no_cost_is_refused_with_what_to_do(machine, fields, line):
@@ -147,6 +157,17 @@ def test_what_has_no_cost_is_refused_with_what_to_do(machine, fields, line):
     assert line in str(caught.value) and "python3 bench.py" in str(caught.value)
 
 
-def test_without_any_measurement_it_says_what_to_do():
-    with pytest.raises(UsageError, match=r"bench\.py run --bench"):
-        predict(settled(), None)
+@pytest.mark.parametrize("engine", specs.NAMES)
+def test_only_of_engines_that_the_design_has_it_says_to_run_that(engine):
+    from benchmarks.design import Design
+
+    nothing = structs.replace(costs(), engines={})
+    with pytest.raises(UsageError) as caught:
+        predict(settled(engine=engine), nothing)
+    is_there = engine in {cell[-1] for cell in Design.cells()}
+    assert ("run --bench '^design'" in str(caught.value)) == is_there
+
+
+def test_the_memory_that_the_machine_has_goes_with_a_prediction(machine):
+    assert predict(settled(), machine).machine_bytes == 0
+    assert predict(settled(), structs.replace(machine, memory=24 << 30)).machine_bytes == 24 << 30

@@ -5,6 +5,7 @@ from settled import settled
 
 from cputrain.analysis.cost import attention_work, memory, moved, product_work
 from cputrain.analysis.cost.terms import Rates, terms
+from cputrain.model import shapes
 from cputrain.model.flops import flops_per_step
 from cputrain.model.shapes import n_params
 
@@ -20,6 +21,16 @@ def test_thin_products_wait_for_more_numbers_an_operation():
         of_head = 32 * (1 / 256 + 1 / width + 1 / 80_000)
         ratio = product_work.narrow(experiment, THREADS) / flops_per_step(experiment).matmul
         assert ratio == pytest.approx(of_head, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", ["torch", "native", "numpy"])
+def test_many_blocks_are_counted_as_one_and_each_costs_the_same(engine, monkeypatch):
+    asked, of_gpt, rates = set(), shapes.BLOCKS["gpt"], Rates(150e9, 30e9, THREADS)
+    monkeypatch.setitem(shapes.BLOCKS, "gpt", lambda e: asked.add(e.model.n_layer) or of_gpt(e))
+    one, two, many = (terms(settled(engine=engine, n_layer=n), rates) for n in (1, 2, 1002))
+    assert asked == {1, 2}
+    for name in ("products", "narrow", "far", "attention", "weights", "optimizer", "dispatch"):
+        assert many[name] - two[name] == pytest.approx(1000 * (two[name] - one[name])), name
 
 
 def test_products_that_fit_a_core_s_cache_are_not_far():

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import statistics
-from types import SimpleNamespace
 
 import pytest
 from made_costs import RATES, TRUE, design, learned, never_seen, observations, seconds
@@ -13,6 +12,7 @@ from cputrain.analysis.cost.costs import Costs, EngineCosts
 from cputrain.analysis.cost.scope import plain, ranges
 from cputrain.analysis.cost.terms import TERMS
 from cputrain.model import fresh
+from cputrain.results.machines import MachineFacts
 
 pytestmark = pytest.mark.tools
 
@@ -87,13 +87,27 @@ def test_a_reference_that_faulted_more_than_usual_does_not_bend_the_coefficients
 
 def test_the_peak_is_that_of_all_threads_whatever_bandwidth_is_known():
     """With the peak of one thread no step of two could be as fast as it was measured."""
-    facts = SimpleNamespace(
-        peaks={"fp32": {"1": 190e9, "2": 370e9}},
-        bandwidth={"1": 16e9},
-        name="made",
-        last_caches=32 << 20,
+    facts = MachineFacts(
+        "made",
+        {"l3": "32768K x 1", "memory": "23.5 GiB"},
+        {"fp32": {"1": 190e9, "2": 370e9}},
+        {"1": 16e9},
     )
     costs = learn.learn([], facts)
     assert (costs.peak, costs.threads, costs.bandwidth) == (370e9, 2, 16e9)
-    assert costs.cache == 32 << 20
-    assert learn.learn([], SimpleNamespace(peaks={}, bandwidth={"1": 16e9})) is None
+    assert costs.cache == 32 << 20 and costs.memory == 23.5 * 2**30
+    assert learn.learn([], dataclasses.replace(facts, peaks={})) is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "memory"),
+    [
+        ({"ram": "25276510208"}, 25276510208),  # of asv's own entry
+        ({"memory": None, "ram": ""}, 0),
+        ({"memory": "much"}, 0),
+        ({}, 0),
+    ],
+)
+def test_the_machine_s_memory_is_as_its_facts_say(facts, memory):
+    made = MachineFacts("made", facts, {"fp32": {"1": 190e9}}, {"1": 16e9})
+    assert learn.learn([], made).memory == memory
