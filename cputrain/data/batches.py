@@ -26,6 +26,7 @@ class Batch:
         relations: for masked nodes, 1 + the relation that the node at this place stands in to
             its token, 0 where a token stands [batch_size, seq_len].
         node_targets: for masked nodes, the targets of the node head, IGNORE elsewhere.
+        node_weight: of the node head's loss beside the token head's; see `engines.accumulating`.
         places: which sequences of an epoch these are, counted in the order of the documents
             [batch_size]; what `Feed.check` looks them up by.
     """
@@ -35,6 +36,7 @@ class Batch:
     relations: np.ndarray | None = None
     node_targets: np.ndarray | None = None
     places: np.ndarray | None = None
+    node_weight: float = 1.0
 
     @property
     def nbytes(self) -> int:
@@ -42,11 +44,17 @@ class Batch:
         arrays = (self.inputs, self.targets, self.relations, self.node_targets, self.places)
         return sum(array.nbytes for array in arrays if array is not None)
 
+    def count(self) -> tuple[int, int]:
+        """Targets that count: of the token head, and of the node head."""
+        nodes = self.node_targets
+        of_nodes = 0 if nodes is None else np.count_nonzero(nodes != IGNORE)
+        return int(np.count_nonzero(self.targets != IGNORE)), int(of_nodes)
+
     def of_rank(self, rank: int, size: int) -> Batch:
         """Rows [rank * B / size, (rank + 1) * B / size) of these B sequences."""
         each = len(self.inputs) // size
         rows = slice(rank * each, (rank + 1) * each)
-        arrays = {name: array[rows] for name, array in vars(self).items() if array is not None}
+        arrays = {n: array[rows] for n, array in vars(self).items() if hasattr(array, "shape")}
         return replace(self, **arrays)
 
 

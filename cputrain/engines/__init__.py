@@ -60,9 +60,10 @@ class Engine(Protocol):
         """What its passes took so far; None for `no_passes`."""
 
     def train_step(self, *batches: Batch) -> float:
-        """One optimizer step on these micro-batches; the mean of their losses before the update.
+        """One optimizer step on these micro-batches; their loss before the update.
 
-        A loss is the mean cross-entropy in nats over the targets that are not ignored. With
+        A loss is the mean cross-entropy in nats over the targets that are not ignored, of all the
+        micro-batches together (`engines.accumulating.weighed`). With
         objective = "forward" a step is a forward pass that leaves the weights alone.
 
         Raises:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from cputrain.engines.accumulating import mean, weighed
 from cputrain.engines.pass_clock import PassSeconds
 from cputrain.experiment import Experiment
 from cputrain.record.sample import RankSample
@@ -27,7 +28,8 @@ class Stepper:
     With loader = "memory" a step's batches are there before its clock starts; a streaming
     loader is waited for on the clock. Where budget.micro_batches is less than grad_accum, a
     step runs that many micro-batches and the update, and its time is reckoned as
-    grad_accum / micro_batches x their time + the update's.
+    grad_accum / micro_batches x their time + the update's. From a stream such a step takes its
+    micro-batches one by one and weighs them alike, whatever targets they have.
 
     Args:
         experiment, engine, feed: what is trained, and on what.
@@ -123,10 +125,16 @@ class Stepper:
 
     def _composed(self, batches: Iterator[Batch]) -> float:
         """A step of which only some micro-batches are run: its reckoned seconds."""
+        pairs = ((batch, 1 / self._run) for batch in batches)
+        if not self._streams:
+            pairs = (pair for pair in weighed(list(batches)))
         lost: list[float] = []
+        shares: list[float] = []
 
         def micro() -> None:
-            lost.append(self._engine.accumulate(next(batches), 1 / self._run))
+            batch, share = next(pairs)
+            lost.append(self._engine.accumulate(batch, share))
+            shares.append(share)
             self._engine.synchronize()
 
         def update() -> None:
@@ -135,5 +143,5 @@ class Stepper:
 
         micro_s = timing.timed(micro, self._run)
         update_s = timing.timed(update, 1)
-        self.losses.append(sum(lost) / self._run)
+        self.losses.append(mean(lost, shares))
         return sum(micro_s) * self._whole / self._run + update_s[0]

@@ -12,6 +12,7 @@ import optax
 from jax import Array
 
 from cputrain.engines import EngineError, Looked, check_weights
+from cputrain.engines.accumulating import weighed
 from cputrain.engines.batch import check
 from cputrain.engines.jax_ import evidence, optimizers
 from cputrain.engines.jax_.layers import Parameters
@@ -182,9 +183,12 @@ class JaxEngine:
         return Looked(self.evidence(batch))
 
     def stacked(self, batches: Any) -> tuple[Any, ...]:
-        """Micro-batches as the step takes them, and the number of the first."""
+        """Micro-batches as the step takes them, the number of the first, shares if several."""
         ids, targets, number = zip(*(self._arrays(batch) for batch in batches), strict=True)
-        return np.stack(ids), np.stack(targets), number[0]
+        arrays = np.stack(ids), np.stack(targets), number[0]
+        if len(ids) == 1:
+            return arrays
+        return (*arrays, np.array([share for _, share in weighed(batches)], np.float32))
 
     def _arrays(self, batch: Batch) -> tuple[Any, ...]:
         """Ids and targets, int32 [B, T], and the number of the micro-batch.

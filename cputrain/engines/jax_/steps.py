@@ -71,12 +71,19 @@ class Steps:
         }
 
     def step(
-        self, weights: Parameters, state: State, ids: Array, targets: Array, number: Array
+        self,
+        weights: Parameters,
+        state: State,
+        ids: Array,
+        targets: Array,
+        number: Array,
+        shares: Array | None = None,
     ) -> tuple[Parameters, State, Array]:
         """One optimizer step on [A, B, T] of A micro-batches; new weights and state, the loss.
 
         Args:
             number: of the first micro-batch since the start, for its random numbers.
+            shares: of the micro-batches, float32 [A]; None of a single one.
         """
         many = len(ids)
         if many == 1:
@@ -84,12 +91,12 @@ class Steps:
         else:
 
             def add(so_far: tuple[Array, Parameters], batch: Any) -> Any:
-                loss, new = self.gradients(weights, *batch)
-                return jax.tree.map(lambda a, b: a + b * (1 / many), so_far, (loss, new)), None
+                own, share = batch
+                return _with_share(so_far, self.gradients(weights, *own), share), None
 
             start = jnp.zeros(()), jax.tree.map(jnp.zeros_like, weights)
             numbers = number + jnp.arange(many, dtype=jnp.uint32)
-            (loss, gradients), _ = lax.scan(add, start, (ids, targets, numbers))
+            (loss, gradients), _ = lax.scan(add, start, ((ids, targets, numbers), shares))
         return *self._updated(weights, state, gradients), loss
 
     def accumulate(
@@ -134,3 +141,10 @@ class Steps:
 
     def _key(self) -> Array:
         return jax.random.key(self._seed, impl="rbg")
+
+
+def _with_share(so_far: Any, new: Any, share: Array) -> Any:
+    """`so_far` + share of a micro-batch's loss, which is not a number where nothing counts."""
+    loss, gradients = new
+    new = jnp.where(share == 0, 0, loss), gradients
+    return jax.tree.map(lambda a, b: a + (b * share).astype(a.dtype), so_far, new)

@@ -91,12 +91,13 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
         targets: Tensor,
         relations: Tensor | None = None,
         node_targets: Tensor | None = None,
+        node_weight: Tensor | None = None,
     ) -> Tensor:
         """The loss of a batch (see `data.batches.Batch`), all int64 [B, T]; a scalar in nats.
 
         Mean cross-entropy over the targets that are not IGNORE. With masked nodes, the node
-        head's mean over its own targets is added. With experts, the gradient has a share that
-        balances them (see `moe.balance`) in training.
+        head's mean over its own targets is added, `node_weight` times if that is given. With
+        experts, the gradient has a share that balances them (see `moe.balance`) in training.
 
         Raises:
             EngineError: relations or node_targets are missing, or not this objective's.
@@ -106,19 +107,25 @@ class LanguageModel(nn.Module):  # type: ignore[misc]
                 fault = "missing" if given is None else "given, though it has no masked nodes"
                 raise EngineError(f"the batch's {name} are {fault}: objective = 'masked_node' only")
         x, balances = self._states(inputs, relations)
-        loss = self.loss_of(x, targets, node_targets)
+        loss = self.loss_of(x, targets, node_targets, node_weight)
         for balance in balances:
             # Its gradient joins in, its value does not: the loss stays the cross-entropy.
             loss = loss + (balance - balance.detach())
         return loss
 
-    def loss_of(self, x: Tensor, targets: Tensor, node_targets: Tensor | None) -> Tensor:
+    def loss_of(
+        self,
+        x: Tensor,
+        targets: Tensor,
+        node_targets: Tensor | None,
+        node_weight: Tensor | None = None,
+    ) -> Tensor:
         """The loss of final hidden states [B, T, C], without the balance of experts."""
         loss = cross_entropy(*self.head_input(x), targets, self.loss_chunk)
         if self.node_head is not None and node_targets is not None:
-            loss = loss + cross_entropy(
-                x, self.node_head.weight, None, node_targets, self.loss_chunk
-            )
+            table = self.node_head.weight
+            of_nodes = cross_entropy(x, table, None, node_targets, self.loss_chunk)
+            loss = loss + (of_nodes if node_weight is None else of_nodes * node_weight)
         return loss
 
     def head_input(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from cputrain.data.batches import IGNORE
 from cputrain.engines import Looked
+from cputrain.engines.accumulating import mean, weighed
 from cputrain.engines.torch_.engine import TorchEngine
 from cputrain.engines.torch_.evidence import keep_random
 from cputrain.engines.torch_.schema import TorchEvidence
@@ -19,6 +19,8 @@ from cputrain.experiment import Experiment
 from cputrain.model import shares
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from cputrain.data.batches import Batch
     from cputrain.engines import Weights
     from cputrain.engines.accuracy import Hits
@@ -48,8 +50,8 @@ class ParallelEngine(TorchEngine):
 
     def __init__(self, experiment: Experiment, weights: Weights) -> None:
         self._rank, self._size = dist.get_rank(), dist.get_world_size()
-        self._row_parts, parts = shares.parts(experiment, self._size)
-        self._each = experiment.training.grad_accum // parts
+        self._row_parts, self._parts = shares.parts(experiment, self._size)
+        self._each = experiment.training.grad_accum // self._parts
         self.first_own = self._rank // self._row_parts * self._each
         super().__init__(shares.of_rank(experiment, self._size), weights)
         torch.manual_seed(experiment.training.seed + self._rank)
@@ -59,18 +61,17 @@ class ParallelEngine(TorchEngine):
 
     def train_step(self, *batches: Batch) -> float:
         """One optimizer step on this rank's rows; the mean loss of these."""
-        own = batches[self.first_own : self.first_own + self._each]
-        share = 1 / len(own)
+        pairs = weighed(batches, self._parts)[self.first_own : self.first_own + self._each]
         with self._ddp.no_sync():  # the sums of all micro-batches travel once
-            loss = sum(self.accumulate(batch, share) for batch in own[:-1])
-        loss = (loss + self.accumulate(own[-1], share)) * share
+            losses = [self.accumulate(batch, share) for batch, share in pairs[:-1]]
+        losses.append(self.accumulate(*pairs[-1]))
         self.update()
-        return loss
+        return mean(losses, [share for _, share in pairs])
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up, and are averaged."""
-        weight = self._weight(batch)
-        return weight * super().accumulate(self._rank_rows(batch), weight * share)
+        rows, weight = self._weighed_rows(batch)
+        return mean([super().accumulate(rows, weight * share)], [weight])
 
     def score(self, batch: Batch) -> tuple[float, Hits]:
         """Of this rank's rows."""
@@ -78,7 +79,8 @@ class ParallelEngine(TorchEngine):
 
     def loss(self, batch: Batch) -> float:
         """The loss of this rank's rows, weighted, without dropout."""
-        return self._weight(batch) * super().loss(self._rank_rows(batch))
+        rows, weight = self._weighed_rows(batch)
+        return mean([super().loss(rows)], [weight])
 
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """Gradients by this rank's rows alone."""
@@ -129,12 +131,14 @@ class ParallelEngine(TorchEngine):
         self._forget_gradients()
         return gradients
 
-    def _weight(self, batch: Batch) -> float:
-        """Targets of this rank's rows over the mean of all ranks; 1.0 where all have as many."""
-        own, whole = (
-            np.count_nonzero(rows.targets != IGNORE) for rows in (self._rank_rows(batch), batch)
-        )
-        return float(self._row_parts * own / whole)
+    def _weighed_rows(self, batch: Batch) -> tuple[Batch, float]:
+        """This rank's, and their targets over the mean of all ranks; 1.0 where all have as many."""
+        rows = self._rank_rows(batch)
+        (own, nodes), (whole, all_nodes) = rows.count(), batch.count()
+        if own and all_nodes:
+            share = nodes * whole / (all_nodes * own)
+            rows = replace(rows, node_weight=batch.node_weight * share)
+        return rows, self._row_parts * own / max(whole, 1)
 
     def _rank_rows(self, batch: Batch) -> Batch:
         return batch.of_rank(self._rank % self._row_parts, self._row_parts)

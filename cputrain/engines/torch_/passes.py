@@ -39,6 +39,8 @@ class TorchPasses:
     def __init__(self, experiment: Experiment, module: Any, clock: PassClock) -> None:
         self._experiment, self._clock = experiment, clock
         self._module = module
+        run = experiment.budget.micro_batches or experiment.training.grad_accum
+        self._weighs = experiment.training.objective == "masked_node" and run > 1
         self.stepped: Callable[..., Tensor] = module
         self.trains = experiment.training.objective != "forward"
         module.train(self.trains)
@@ -64,15 +66,19 @@ class TorchPasses:
         check_shape(self._experiment, batch)
         arrays = (batch.inputs, batch.targets, batch.relations, batch.node_targets)
         tensors = [None if array is None else torch.from_numpy(array) for array in arrays]
+        compilation = None if eagerly else self.compilation
+        # Compiled, a weight of 1 is given too where there are others: or that were another graph.
+        if batch.node_weight != 1 or (compilation and self._weighs):
+            tensors.append(torch.tensor(batch.node_weight))
         with precision.autocast(self._experiment):
             loss: Tensor
-            if eagerly or not self.compilation:
+            if compilation is None:
                 loss = (call or self._module)(*tensors)
                 return loss
             try:
-                loss = self.compilation.function(*tensors)
+                loss = compilation.function(*tensors)
             except Exception as error:
-                raise self.compilation.failure(error) from error
+                raise compilation.failure(error) from error
             return loss
 
     def backward(self, loss: Tensor, share: float = 1.0) -> float:

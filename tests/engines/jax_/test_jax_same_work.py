@@ -7,6 +7,7 @@ from settled import SIZES, settled
 
 from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
+from cputrain.engines.accumulating import weighed
 from cputrain.model.initial import initial_weights
 from cputrain.model.shapes import weight_shapes
 
@@ -83,7 +84,8 @@ def test_accumulated_steps_agree(way, batch_of):
     for step in range(3):
         batches = [batch_of(experiment, seed=step * 3 + i, ignored=i) for i in range(3)]
         if way == "one by one":
-            loss = sum(mine.accumulate(batch, 1 / 3) for batch in batches) / 3
+            pairs = weighed(batches)
+            loss = sum(share * mine.accumulate(batch, share) for batch, share in pairs)
             mine.update()
         else:
             loss = mine.train_step(*batches)
