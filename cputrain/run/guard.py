@@ -25,6 +25,10 @@ from cputrain.machine import processes
 PATIENCE_S = 30.0
 PAUSE_S = 0.01
 LOOKS = 2
+NO_GUARD = (
+    "the guard ended with status {status} as it started: what workers start is left where this "
+    "process is killed, until one starts; python -m cputrain.run.guard in the project says why"
+)
 
 _process: subprocess.Popen[bytes] | None = None
 _watched: dict[int, tuple[int, str]] = {}
@@ -36,6 +40,9 @@ def tell(started: Mapping[int, int], mark: str) -> None:
     Args:
         started: when each process started.
         mark: NAME=value of the worker that they descend from.
+
+    Where no guard can be started standard error is told, and the next call tries again: whoever
+    asks may be about to kill these processes, which must not fail for it.
     """
     global _process
     new = {pid: (since, mark) for pid, since in started.items()}
@@ -44,8 +51,12 @@ def tell(started: Mapping[int, int], mark: str) -> None:
         return
     for pid in [pid for pid, (since, _) in _watched.items() if processes.started(pid) != since]:
         del _watched[pid]
-    _process = _start()
-    _say(_process, _watched)
+    _process = None
+    process = _start()
+    if _say(process, _watched):
+        _process = process
+    else:
+        print(NO_GUARD.format(status=process.returncode), file=sys.stderr, flush=True)
 
 
 def end() -> None:
@@ -71,8 +82,11 @@ def _start() -> subprocess.Popen[bytes]:
         start_new_session=True,
     )
     assert process.stdout is not None
-    process.stdout.read(1)  # so that its start falls into nobody's block
+    has_started = process.stdout.read(1)  # so that its start falls into nobody's block
     process.stdout.close()
+    if not has_started:
+        process.kill()
+        process.wait()  # until then its input may still take a line
     return process
 
 
@@ -82,7 +96,7 @@ def _say(process: subprocess.Popen[bytes], watched: Mapping[int, tuple[int, str]
     try:
         for pid, (since, mark) in watched.items():
             process.stdin.write(f"{pid} {since} {mark}\n".encode())
-    except BrokenPipeError:
+    except (BrokenPipeError, ValueError):  # it has ended; its input was closed before
         process.stdin.close()
         process.wait()
         return False

@@ -14,6 +14,7 @@ import sys
 
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
+from cputrain.machine import processes
 from cputrain.record import files, requests
 from cputrain.record.answers import Failed, Phase, Ready
 from cputrain.record.part import Part, Parts
@@ -57,7 +58,8 @@ def run(request: TrainRequest) -> bool:
     )
     command = PROGRAM if experiment.system.processes is None else RANK
     worker = Worker(experiment.but(deadline_s=NO_DEADLINE_S), worker_request, command=command)
-    signal.signal(signal.SIGTERM, lambda *_: _stop(worker))
+    since = processes.started(worker.process.pid)
+    signal.signal(signal.SIGTERM, lambda *_: _stop(worker, since))
     try:
         _say(Placed(placement=worker.placement))
         while True:
@@ -76,18 +78,20 @@ def run(request: TrainRequest) -> bool:
         worker.end()
 
 
-def _stop(worker: Worker) -> None:
-    """Have a worker save and end.
+def _stop(worker: Worker, since: int | None) -> None:
+    """Have a worker save and end, which started then.
 
     torchrun would kill its ranks 30 s after a signal, and not wait for a long step: their first one
-    is told by a line.
+    is told by a line. One that has been waited for is told nothing: its number may be another's.
     """
-    with contextlib.suppress(ProcessLookupError, BrokenPipeError):
-        if worker.placement.ranks:
-            assert worker.process.stdin is not None
-            os.write(worker.process.stdin.fileno(), requests.encode(StopCommand()))
-        else:
-            os.kill(worker.process.pid, signal.SIGTERM)
+    if worker.process.returncode is not None or since is None:
+        return
+    if not worker.placement.ranks:
+        processes.send(worker.process.pid, since, signal.SIGTERM)
+        return
+    assert worker.process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        os.write(worker.process.stdin.fileno(), requests.encode(StopCommand()))
 
 
 def _say(answer: TrainingAnswer) -> None:

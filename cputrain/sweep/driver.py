@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
 from dataclasses import replace
 from typing import Protocol
 
@@ -86,7 +86,8 @@ def _stopped(measurement: Measurement) -> str:
     """End what was started, wait until the machine is as it was; what is kept."""
     changed = journal.path().exists()
     stopping.end_children()
-    measurement.progress.close()
+    with contextlib.suppress(OSError, RuntimeError):  # it was hung up; the signal broke into a line
+        measurement.progress.close()
     if changed:
-        print(f"bench.py: {leftover.wait(journal.path())}", file=sys.stderr)
+        stopping.tell(leftover.wait(journal.path()))
     return f"stopped; {measurement.stopped()}"

@@ -38,6 +38,9 @@ def keep(results: Path, copies: Path) -> None:
 def mend(results: Path, copies: Path) -> list[str]:
     """Put copies in place of files that broke; without a copy the file is put aside.
 
+    A file keeps its name until its copy has it: killed in between, the next call mends it. A name
+    that is missing was deleted by somebody, and stays so.
+
     Returns:
         One line for people about each such file.
     """
@@ -45,11 +48,12 @@ def mend(results: Path, copies: Path) -> list[str]:
     for path in sorted(results.glob("*.json")):
         if is_whole(path):
             continue
-        path.replace(path.with_suffix(".json.broken"))
-        copy = copies / path.name
+        broken, copy = path.with_suffix(".json.broken"), copies / path.name
         if copy.exists() and is_whole(copy):
+            write_bytes(broken, path.read_bytes())
             write_bytes(path, copy.read_bytes())
             lines.append(f"{path} broke off in the middle; its last whole copy is in its place")
         else:
-            lines.append(f"{path} broke off in the middle and is put aside as {path.name}.broken")
+            path.replace(broken)
+            lines.append(f"{path} broke off in the middle and is put aside as {broken.name}")
     return lines

@@ -127,3 +127,25 @@ def test_it_kills_no_later_process_of_a_number():
     finally:
         stranger.kill()
         stranger.wait()
+
+
+def test_a_guard_that_cannot_start_is_told_and_started_again(monkeypatch, capfd):
+    guard.end()
+    child = subprocess.Popen(["sleep", "600"])
+    since = {child.pid: processes.started(child.pid)}
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "executable", "/bin/false")
+            for _ in range(2):  # neither of them writes to the one before
+                guard.tell(since, "CPUTRAIN_WORKER=none")
+        said = capfd.readouterr().err.splitlines()
+        assert len(said) == 2 and said[0] == guard.NO_GUARD.format(status=1)
+        assert guard._process is None
+        guard.tell({}, "CPUTRAIN_WORKER=none")
+        assert processes.lives(guard._process.pid)
+        guard._process.stdin.close()  # of this process's end
+        wait_until(lambda: not processes.lives(child.pid), "the new guard was not told of it")
+    finally:
+        child.kill()
+        child.wait()
+        guard.end()

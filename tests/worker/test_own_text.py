@@ -150,6 +150,28 @@ def test_tokens_of_which_a_file_is_gone_are_made_again(tmp_path, name):
     assert len(after.ids) == len(before.ids) > 0 and again == facts
 
 
+def test_the_same_tokens_made_by_another_process_meanwhile_are_taken(tmp_path, monkeypatch):
+    of_all, others = rows.of_all, []
+
+    def first_the_other(files):
+        if not others:
+            others.append(None)
+            others.append(kept(tmp_path)[2])
+            (folder,) = (tmp_path / "data").glob("own-*")
+            others.append((folder / on_disk.TRAIN).stat().st_ino)
+        return of_all(files)
+
+    monkeypatch.setattr(rows, "of_all", first_the_other)
+    train, _, facts = kept(tmp_path)
+    assert facts == others[1] and len(train.ids) > 0
+    (folder,) = (tmp_path / "data").glob("*own-*")  # nothing is left aside
+    assert (folder / on_disk.TRAIN).stat().st_ino == others[2]
+
+
+def test_tokens_aside_that_are_gone_when_they_are_looked_at_are_nobodys(tmp_path):
+    assert on_disk._held(tmp_path / ".own-gone") is None
+
+
 def test_what_is_wrong_with_a_file_is_said_without_the_name_of_a_class():
     line = "book.txt: line 1: not UTF-8"
     assert answering.failure(DataError(line)).reason == line

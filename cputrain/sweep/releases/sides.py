@@ -59,7 +59,7 @@ class Conducted:
         place: of the side.
 
     Raises:
-        RunError: the conductor does not start.
+        RunError: the conductor does not start, or cannot be reached; then it is ended.
     """
 
     def __init__(self, side: Side, session: Session, place: int) -> None:
@@ -72,7 +72,11 @@ class Conducted:
         try:
             env = self.session.to_env()
             self._conductor = Listening(side.python, env, side.project)
-            self.lease = Lease(self._conductor.path)
+            try:
+                self.lease = Lease(self._conductor.path)
+            except CellFailed:
+                self._conductor.close()
+                raise
         except CellFailed as failure:
             raise RunError(f"{side.record.label}: {failure.reason}") from failure
 

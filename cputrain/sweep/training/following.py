@@ -53,10 +53,26 @@ class Following:
         self.saved = record.plan.resume
         self.events = EventFiles(folder, record.plan.tensorboard, progress.say)
         self._told_s = 0.0
+        self._has_said_why = False
 
     def write(self) -> None:
         """Write the record. Raises OSError where that cannot be."""
         files.write(self._folder / FILE, self.record)
+
+    def why_unwritten(self) -> str | None:
+        """Write the record; one line with path and reason where that cannot be."""
+        try:
+            self.write()
+        except OSError as error:
+            return f"{self._folder / FILE}: {error.strerror or error}: the record is not written"
+        return None
+
+    def keep(self) -> None:
+        """Write the record; where that cannot be the run goes on, and the next write has it all."""
+        why = self.why_unwritten()
+        if why is not None and not self._has_said_why:
+            self._has_said_why = True
+            self._progress.say(f"{why}; the run goes on, and tries again at its next checkpoint")
 
     def take(self, line: bytes, seconds: float) -> None:
         """One answer of the worker's, after so many seconds."""
@@ -71,7 +87,7 @@ class Following:
             case Ready() as ready:
                 worker = record.worker.with_ready(ready, record.worker.place)
                 self.record = structs.replace(record, worker=worker)
-                self.write()
+                self.keep()
             case Started() as started:
                 self.record = structs.replace(record, started=started)
                 self._progress.say(report.started(started))
@@ -81,7 +97,7 @@ class Following:
             case Kept(step=step):
                 self.saved = step
                 self.record = record.with_last(last=step, wall_s=seconds)
-                self.write()
+                self.keep()
             case Ended() as ended:
                 if self._before is not None and ended.step == record.stretches[-1].done:
                     record = structs.replace(record, worker=self._before)
@@ -95,7 +111,7 @@ class Following:
             case Memory() | Usual() | Drift() as notice:
                 self.record = record.with_notice(notice)
                 self._progress.say(watched.line(notice))
-                self.write()
+                self.keep()
             case Failed() as failure:
                 self.fail(failure, seconds)
 

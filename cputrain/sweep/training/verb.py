@@ -148,22 +148,25 @@ class TrainingRun:
         if said is None and ended is None:
             why = f"its process ended with {process}"
             following.fail(Failed(status="failed", reason=why), seconds)
-        following.write()
+        unwritten = following.why_unwritten()
         following.events.close()
+        also = "" if unwritten is None else f"{unwritten}; "
         if self._signal is not None and (ended is None or not ended.is_done):
             why = "" if said is None else f"{one_line(said.reason)}; "
-            stopping.tell(f"stopped; {why}{self.stopped()}")
+            stopping.tell(f"stopped; {why}{also}{self.stopped()}")
             raise SystemExit(128 + self._signal)
         if following.failure is not None:
             saved = "nothing was saved" if following.saved is None else self.stopped()
-            raise RunError(f"{following.failure.reason}; {saved}")
+            raise RunError(f"{following.failure.reason}; {also}{saved}")
+        if unwritten is not None:
+            raise RunError(f"{also}{self.stopped()}")
 
     def end(self) -> None:
         """Say how it ended, and what had been projected."""
         following, say = self.following, self.progress.say
         known = beside.projected(following.record, self.session.machine)
         record = following.record = structs.replace(following.record, beside=known)
-        following.write()
+        following.keep()
         assert record.ended is not None
         say(report.ended(record, record.ended))
         mixed = together.mixed(record)
@@ -173,10 +176,12 @@ class TrainingRun:
         for line in train_end.lines(record):
             say(line)
         following.record = continuing.at_end(record, self.folder, self.session, say)
-        following.write()
+        unwritten = following.why_unwritten()
         say(trained_page.written(self.session.machine))
         where = self.folder.relative_to(paths.ROOT)
         say(report.left(where, record.ended, following.events.names))
+        if unwritten is not None:
+            raise RunError(f"{unwritten} with what followed its end; the run is done all the same")
 
     def stopped(self) -> str:
         """One line: what is kept of a run that was stopped, and how it goes on."""

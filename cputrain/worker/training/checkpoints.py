@@ -144,10 +144,30 @@ def write(run: Path, checkpoint: Checkpoint, weights: Arrays, state: Arrays) -> 
     return whole
 
 
+def point_to_best(run: Path, best: int | None) -> None:
+    """Have `BEST` say the best step, which a kill may have kept it from; none where it is gone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if best is None or best not in steps(run):
+        (run / FOLDER / BEST).unlink(missing_ok=True)
+    elif pointed(run, BEST) != best:
+        files.write(run / FOLDER / BEST, Pointer(step=best))
+
+
 def prune(run: Path, keep_every: int | None) -> None:
-    """Delete all but the last two, the best and the multiples of `keep_every`."""
+    """Delete all but the last two, the best and the multiples of `keep_every`.
+
+    The best is what `BEST` says, and what the last checkpoint says: a kill or a full disk between
+    two writes may have left `BEST` with the one before.
+
+    Raises:
+        OSError, RecordError: the last checkpoint cannot be read, or one cannot be deleted.
+    """
     known, folder = steps(run), run / FOLDER
-    kept = {*known[-2:], pointed(run, BEST)}
+    last = files.read(folder / f"{_name(known[-1])}.json", Checkpoint, SCHEMA)
+    kept = {*known[-2:], pointed(run, BEST), last.best_step}
     kept |= {step for step in known if keep_every and step % keep_every == 0}
     for step in known:
         if step not in kept:  # the JSON first: what has none is no checkpoint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import itertools
@@ -62,8 +63,7 @@ def kept(
         key = [versions, vocab_size, share, seed]
         key += [] if given is None else [tokenizer_file.digest(given.file())]
         folder = root / f"own-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}"
-        if not all((folder / name).exists() for name in (TRAIN, REST, FACTS)):
-            shutil.rmtree(folder, ignore_errors=True)  # of files that somebody has taken some from
+        if not _is_whole(folder):
             _make(files, vocab_size, share, seed, folder, given, say)
         facts = json.loads((folder / FACTS).read_bytes())
         if not (folder / tokenizer_file.FILE).exists():  # an earlier version made the tokens
@@ -85,6 +85,10 @@ def kept(
         for name in (TRAIN, REST)
     )
     return train, rest, facts
+
+
+def _is_whole(folder: Path) -> bool:
+    return all((folder / name).exists() for name in (TRAIN, REST, FACTS))
 
 
 def _dtype(vocab_size: int) -> Any:
@@ -143,16 +147,34 @@ def _make(
         atomic.write_text(aside / tokenizer_file.FILE, encoder.file())
         atomic.write_json(aside / FACTS, facts)
         aside.chmod(0o755)
-        aside.rename(folder)
+        _put(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
         if handle is not None:
             os.close(handle)
 
 
+def _put(aside: Path, folder: Path) -> None:
+    """Give whole tokens their place, unless another process has made the same ones meanwhile."""
+    try:
+        aside.rename(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        if not _is_whole(folder):  # somebody has taken some of its files
+            shutil.rmtree(folder, ignore_errors=True)
+            aside.rename(folder)
+
+
 def _held(folder: Path) -> int | None:
-    """The folder, opened and locked until it is closed; None where another process has it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    """The folder, opened and locked until it is closed; None where another process has it.
+
+    None too where another process has just put it in its place, or deleted it.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

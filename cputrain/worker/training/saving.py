@@ -68,6 +68,7 @@ class Saving:
         Raises:
             CheckpointError: it is not whole, or of another model or other data.
             EngineError: it does not fit the engine.
+            OSError: what says which is the best cannot be written.
         """
         checkpoint = checkpoints.read(self._folder, step, checkpoints.identity(self._experiment))
         if checkpoint.data != self._data:
@@ -89,6 +90,7 @@ class Saving:
 
     def _forget_after(self, step: int) -> None:
         checkpoints.forget_after(self._folder, step)
+        checkpoints.point_to_best(self._folder, self.best_step)
 
     def validated(self, step: int, loss: float) -> None:
         """Note an evaluation; the best so far is saved."""

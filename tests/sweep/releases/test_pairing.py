@@ -13,8 +13,9 @@ from cputrain.errors import RunError
 from cputrain.record import files
 from cputrain.record.cell import CellKey
 from cputrain.record.releases import ReleaseSide
+from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session
-from cputrain.sweep.releases import pairing
+from cputrain.sweep.releases import pairing, sides
 from cputrain.sweep.releases.chosen import ChosenCell
 from cputrain.sweep.releases.sides import Conducted, Side
 
@@ -94,3 +95,26 @@ def test_a_side_whose_interpreter_cannot_start_is_an_error(own_root):
     session = Session(id="two", run="two", machine="here", offline=True)
     with pytest.raises(RunError, match="broken: "):
         Conducted(side("broken", python=Path("/bin/false"), root=own_root), session, 0)
+
+
+def test_a_side_whose_conductor_cannot_be_reached_leaves_none(own_root, monkeypatch):
+    session = Session(id="three", run="three", machine="here", offline=True)
+    started, listening = [], sides.Listening
+
+    def noted(*words):
+        started.append(listening(*words))
+        return started[0]
+
+    def refused(path):
+        raise CellFailed("failed", f"{path}: Connection refused")
+
+    monkeypatch.setattr(sides, "Listening", noted)
+    monkeypatch.setattr(sides, "Lease", refused)
+    with pytest.raises(RunError, match=r"far: .*: Connection refused"):
+        Conducted(side("far", root=own_root), session, 0)
+    (conductor,) = started
+    try:
+        assert conductor.why_lost() is not None
+        assert not conductor.path.exists()
+    finally:
+        conductor.close()
