@@ -1,8 +1,6 @@
 """Races by the production code on simulated step times: who wins, who is ended early."""
 
-import math
 import random
-import statistics
 from dataclasses import replace
 
 import pytest
@@ -10,7 +8,7 @@ from msgspec import structs
 from settled import settled
 from simulated_workers import Simulated
 
-from cputrain.analysis.tuning import counting, halving
+from cputrain.analysis.tuning import counting
 from cputrain.record.noise import Noise
 from cputrain.record.tuning import Blocks
 from cputrain.report import tuned
@@ -130,24 +128,6 @@ def test_who_is_far_slower_takes_no_block():
 def test_who_is_slower_by_half_is_ended_after_a_block():
     (slow, _fast) = run((1.8, 0.9), noise=0.01)[0].race.candidates
     assert slow.outcome == "dropped" and len(slow.step_s) == 1
-
-
-def test_one_block_in_a_noisy_race_ends_nobody_that_may_be_near():
-    one, others = [math.log(1.53)], [0.0, 0.2]
-    assert "far slower" not in halving.dropped({0: one, 1: others}, 0.13, None).values()
-    assert halving.dropped({0: [math.log(1.7)], 1: others}, 0.05, None) == {0: "far slower"}
-
-
-@pytest.mark.parametrize("blocks", [2, 3, 4, 5, 8, 16])
-def test_the_noise_of_a_race_is_that_of_its_blocks_however_few(blocks):
-    chance, spread, named = random.Random(3), 0.05, 0
-    noises = []
-    for _ in range(SIMULATIONS * 10):
-        ratios = {place: [chance.gauss(0, spread) for _ in range(blocks)] for place in range(4)}
-        noises.append(halving.noise(list(ratios.values())))
-        named += halving.winner(ratios, noises[-1], len(ratios)) is not None
-    assert statistics.median(noises) == pytest.approx(spread, rel=0.1)
-    assert named <= 1.5 * halving.BY_CHANCE * len(noises)
 
 
 def test_who_does_not_fit_beside_the_others_races_after_them():
