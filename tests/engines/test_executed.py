@@ -10,7 +10,7 @@ from cputrain.engines.torch_.schema import CacheUse, TorchEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.record.part import typed
 
-FUSED = {FLASH: 4}
+FUSED = {FLASH: 4, "aten::gelu": 4}
 HONEST = {"ops": FUSED, "optimizer_kernel": "fused", "checkpointed": False, "precision": []}
 
 
