@@ -31,8 +31,8 @@ MOST = {
     "mlp_ratio": 1_000,
     "vocab_size": 10_000_000,
     "seq_len": 10_000_000,
-    "batch_size": 1_000_000,
-    "grad_accum": 1_000_000,
+    "batch_size": 10_000_000,
+    "grad_accum": 10_000_000,
     "loader_workers": 1_000,
     "loader_queue": 1_000_000,
 }

@@ -80,7 +80,7 @@ def test_a_grid_is_every_combination_in_order():
         ),
         (("--grid", "n_layer=2,3", "--preset", "mine", "--steps", "9"), "no preset 'mine'"),
         (("--n-layer", "99999"), "n_layer = 99999: a whole number of at most 10000 is needed"),
-        (("--batch-size", "9" * 400), "9: a whole number of at most 1000000 is needed"),
+        (("--batch-size", "9" * 400), "9: a whole number of at most 10000000 is needed"),
         ((), "no peak and no bandwidth of this machine were measured yet; python3 bench.py run"),
     ],
 )
