@@ -68,8 +68,8 @@ class RaceEvidence:
     def variance(self) -> float:
         """Of their median, and of the two workers.
 
-        The median of few is nearer to the truth than the formula of many says: of one as much as
-        the mean, of three 0.44 of a variance (exactly 0.449, of four 0.30).
+        The median of few is nearer to the truth than `MEDIAN_VARIANCE` over their number says: of
+        one it has the variance of a ratio, of three 0.44 of that (exactly 0.449).
         """
         worth = len(self.log_ratios) + MEDIAN_VARIANCE - 1
         return self.noise**2 * MEDIAN_VARIANCE / worth + OF_WORKERS**2
@@ -87,8 +87,8 @@ def rungs(block_s: float) -> tuple[int, ...]:
 def noise(ratios: Sequence[Sequence[float]]) -> float:
     """Standard deviation of one log ratio, learned from all candidates' together.
 
-    By distances from their mean: of three ratios one lies no distance from their median, of which
-    the distances are 0.59 times too short in the middle (0.82 of four or five).
+    By distances from their mean: one of three ratios is their median itself, and the middle one of
+    the distances from that is 0.59 of what it should be (0.82 of four or five).
     """
     usual, worth = USUAL
     off = [
