@@ -1,35 +1,22 @@
 """Ranks weigh their rows and micro-batches by what counts: their mean is one process's step."""
 
-import contextlib
-
 import numpy as np
 import pytest
-from made_engine import BERT, build
 from settled import SMALL
 
+from cputrain import engines
 from cputrain.data.batches import IGNORE, Batch
 from cputrain.model.initial import initial_weights
 
 torch = pytest.importorskip("torch")
 
+from ranks_program import Plain  # noqa: E402
+
 from cputrain.engines.torch_ import parallel  # noqa: E402
 
 SGD = {"optimizer": "sgd", "optimizer_kernel": "default", "learning_rate": 0.5, "n_layer": 1}
+BERT = {"architecture": "bert", "vocab_size": 300, "objective": "masked_node"}
 RANKS = 4
-
-
-class Plain(torch.nn.Module):
-    """In DDP's place: nothing is averaged, so that the test can do it."""
-
-    def __init__(self, module, **_):
-        super().__init__()
-        self.module = module
-
-    def forward(self, *tensors):
-        return self.module(*tensors)
-
-    def no_sync(self):
-        return contextlib.nullcontext()
 
 
 def ranks(experiment, monkeypatch):
@@ -83,7 +70,8 @@ def test_the_mean_of_the_ranks_is_the_step_of_one_process(changes, empty, monkey
         looks.append(engine.loss(batches[0]))
         losses.append(engine.train_step(*batches))
         weights.append(engine.weights())
-    whole = build(experiment.but(processes=None))
+    alone = experiment.but(processes=None)
+    whole = engines.build(alone, initial_weights(alone))
     before = whole.weights()
     assert np.mean(looks) == pytest.approx(whole.loss(batches[0]), rel=1e-5)
     assert np.mean(losses) == pytest.approx(whole.train_step(*batches), rel=1e-5)
