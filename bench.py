@@ -8,7 +8,6 @@ cputrain.commands.cli there. Needs Python 3.11 or newer, git, and pip's index on
 import fcntl
 import hashlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -71,16 +70,18 @@ class Command:
     """The command of the set-up that is running."""
 
     process = None
+    tie = None  # makes what ties it to us: `dies_with_parent`, once that is imported
 
     @classmethod
     def run(cls, words, lock):
-        """Run it to its end; its status, and what it said. It holds the lock as long as we do."""
+        """Run it to its end; its status, and what it said. It holds the lock, and ends, with us."""
         cls.process = subprocess.Popen(
             words,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a group of its own, so that all of it can be ended
             pass_fds=(lock.fileno(),),
+            preexec_fn=cls.tie(),
         )
         said = cls.process.communicate()[0]
         status, cls.process = cls.process.returncode, None
@@ -132,10 +133,9 @@ def set_up(lock):
         lines = [line for line in said.split("\n") if "ERROR" in line]
         why = lines[-1] if lines else "pip failed"
         stop("cannot install the tools; is the network there? pip said: " + why)
-    tests = re.escape(VENV) + "/.*/(tests?|testing)/"
-    compile_all = [PYTHON, "-m", "compileall", "-qq", "-j", "0", "-x", tests]
+    bytecode = os.path.join(ROOT, "cputrain", "sweep", "bytecode.py")
     # Its status is of no use: a package's file may be for another Python.
-    Command.run([*compile_all, os.path.join(VENV, "lib")], lock)
+    Command.run([PYTHON, bytecode, os.path.join(VENV, "lib")], lock)
     with open(STAMP, "w") as file:
         file.write(wanted())
 
@@ -151,7 +151,9 @@ def main():
         os.environ.pop(name, None)
     sys.path.insert(0, ROOT)
     from cputrain.commands import cli
+    from cputrain.machine.parent import dies_with_parent
 
+    Command.tie = dies_with_parent
     cli.parse(sys.argv[1:])  # bad usage and --help end here, before anything is installed
     check_git()
     state = os.path.join(ROOT, ".asv")

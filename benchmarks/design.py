@@ -60,6 +60,7 @@ class Design(suite.Suite):
     engines = {"jax": on_others, "native": on_others}
     name = "shape"
     late = True
+    calibrates = True
 
     def vary(self, base, value):
         kind, shape = value.split("-", 1) if value.startswith("llama") else ("gpt", value)

@@ -43,6 +43,7 @@ class Suite(Variable):
             name, on torch, or (value, engine); by name it takes the first, middle and last of
             each engine.
         late: whether a sweep takes it after the others: it is missed least where time is short.
+        calibrates: whether `predict` rests on it: its long cells do not wait for other suites.
         measures_again: also cells that run what another cell of the session has run.
         version: raise it by hand when what is measured changes.
     """
@@ -50,6 +51,7 @@ class Suite(Variable):
     name: ClassVar[str | tuple[str, ...]] = ""
     quick: ClassVar[Values] = ()
     late: ClassVar[bool] = False
+    calibrates: ClassVar[bool] = False
     measures_again: ClassVar[bool] = False
     version = "2"
 

@@ -2,22 +2,23 @@
 
 HEAD's code is the working tree's, with what is not committed in it; another commit's is the one
 that asv has checked out. Both are installed in place, so that a process finds its commit. The
-measured stack, which pip has installed before, is compiled to bytecode here, on all CPUs.
+measured stack, which pip has installed before, is compiled to bytecode here.
 
 Usage: python installed_code.py PROJECT BUILD_FOLDER COMMIT. Standard library only.
 """
 
 from __future__ import annotations
 
-import compileall
-import re
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-TESTS = r"/(.*/)?(tests?|testing)/"
-"""In a folder of packages: a quarter of all their code, imported by few."""
+if __name__ == "__main__":  # the project, of which nothing is installed yet
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from cputrain.machine.parent import die_with_parent, dies_with_parent
+from cputrain.sweep.bytecode import compile_packages
 
 
 def head(project: str) -> str | None:
@@ -32,25 +33,22 @@ def folder(project: str, build: str, commit: str) -> str:
     return build if head(project) not in (None, commit) else project
 
 
-def compile_packages(packages: Path, stamp: Path) -> None:
-    """Compile them, unless none was installed since `stamp` was touched.
-
-    pip compiles on one CPU: half a minute of the seventy seconds that the stack takes on two. What
-    does not compile is for other Pythons; pip passes over it too.
-    """
+def compile_new(packages: Path, stamp: Path) -> None:
+    """Compile the packages, unless none was installed since `stamp` was touched."""
     if stamp.exists() and packages.stat().st_mtime_ns <= stamp.stat().st_mtime_ns:
         return
-    tests = re.compile(re.escape(str(packages)) + TESTS)  # the project may lie in a folder `tests`
-    compileall.compile_dir(packages, quiet=2, workers=0, rx=tests)
+    compile_packages(packages)
 
 
 def main() -> int:
     """Compile the packages, install the code; pip's exit status."""
+    die_with_parent()
     project, build, commit = sys.argv[1:]
     packages, stamp = Path(sysconfig.get_path("purelib")), Path(sys.prefix) / "cputrain-compiled"
-    compile_packages(packages, stamp)
+    compile_new(packages, stamp)
     words = ["install", "--no-deps", "--no-build-isolation", "-e", folder(project, build, commit)]
-    status = subprocess.run([sys.executable, "-m", "pip", *words]).returncode
+    pip = [sys.executable, "-m", "pip", *words]
+    status = subprocess.run(pip, preexec_fn=dies_with_parent()).returncode
     stamp.touch()  # after pip, which has changed the folder of packages for this project alone
     return status
 

@@ -23,8 +23,9 @@ def apart(suites: Iterable[Planned]) -> list[Planned]:
 
     How long they take is guessed without this machine's records: a sweep that goes on after a stop
     finds the same ones apart. What a shorter cell has measured before takes no time. What tells the
-    noise stays, and so do what a quick run takes, baselines of cells that stay, and fine-tuned
-    models, which need other cells before them. First steps, which need each other, wait together.
+    noise stays, and so do what `predict` rests on, what a quick run takes, baselines of cells that
+    stay, and fine-tuned models, which need other cells before them. First steps, which need each
+    other, wait together.
     """
     parts: list[Planned] = []
     measured: set[tuple[str, str | None]] = set()
@@ -70,7 +71,8 @@ def _that_wait(
     early = quick_cells(planned, planned.cells)
     tunes = any(c.experiment.training.fine_tuning != "scratch" for c in planned.cells)
     late = [cell for cell in takes_long if cell not in early]
-    if not late or planned.name == identical.SUITE or tunes:
+    stays = planned.name == identical.SUITE or planned.suite.calibrates or tunes
+    if not late or stays:
         return []
     if _has_first_steps(planned) or all(cell in late for cell in new):
         return list(planned.cells)

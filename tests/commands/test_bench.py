@@ -118,12 +118,31 @@ def nobody_answers():
 def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(
     copy, nobody_answers, number, what
 ):
+    process = begun(copy, nobody_answers, what)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert running(copy / "venv") == []
+    assert (process.returncode, said) == (128 + number, "bench.py: stopped\n")
+
+
+def test_killed_in_its_set_up_it_leaves_nothing_running(copy, nobody_answers):
+    process = begun(copy, nobody_answers, "install")
+    process.kill()
+    process.communicate(timeout=60)
+    end = time.monotonic() + 10
+    while running(copy / "venv") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert running(copy / "venv") == []
+
+
+def begun(copy, index, what):
+    """bench.py whose set-up has come to `what`, with an index that does not answer."""
     commit(copy)
     nowhere = {"PIP_FIND_LINKS": "", "PIP_NO_CACHE_DIR": "1", "PIP_CONFIG_FILE": os.devnull}
     process = subprocess.Popen(
         [sys.executable, "bench.py", "list"],
         cwd=copy,
-        env={**os.environ, **nowhere, "PIP_INDEX_URL": nobody_answers, "PIP_EXTRA_INDEX_URL": ""},
+        env={**os.environ, **nowhere, "PIP_INDEX_URL": index, "PIP_EXTRA_INDEX_URL": ""},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -132,10 +151,7 @@ def test_stopped_in_its_set_up_it_says_so_and_leaves_nothing_running(
     while not any(what in words for words in running(copy / "venv")):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.05)
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    assert running(copy / "venv") == []
-    assert (process.returncode, said) == (128 + number, "bench.py: stopped\n")
+    return process
 
 
 def running(venv):

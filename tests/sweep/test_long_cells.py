@@ -60,6 +60,7 @@ def test_what_other_cells_need_or_that_needs_them_stays(parts, monkeypatch):
     assert "512-jax" in of(all_but_one, "Width, long cells")
     assert of(all_but_one, "FineTuning, long cells") == []
     assert of(all_but_one, "Baseline, long cells") == []  # tells the noise
+    assert of(all_but_one, "Design, long cells") == []  # `predict` rests on it
 
 
 def test_first_steps_wait_together(parts):

@@ -53,16 +53,16 @@ def test_packages_are_compiled_once_and_again_where_pip_has_installed_one(tmp_pa
     for name in ("code.py", "tests/test_code.py"):
         (packages / name).write_text("x = 1")
     (packages / "newer.py").write_text("match this: that")
-    installed_code.compile_packages(packages, stamp)
+    installed_code.compile_new(packages, stamp)
     (made,) = packages.rglob("*.pyc")
     assert made.name.startswith("code.")
     stamp.touch()
     made.unlink()
-    installed_code.compile_packages(packages, stamp)
+    installed_code.compile_new(packages, stamp)
     assert not made.exists()
     later = stamp.stat().st_mtime_ns + 1
     os.utime(packages, ns=(later, later))
-    installed_code.compile_packages(packages, stamp)
+    installed_code.compile_new(packages, stamp)
     assert made.exists()
 
 
