@@ -11,10 +11,14 @@ import msgspec
 from msgspec import field, structs
 
 from cputrain.record import files
-from cputrain.record.part import Count, Part, typed
+from cputrain.record.part import Count, Number, Part, typed
 
 EncodedEvidence = dict[str, Any]
 """Evidence as JSON has it, in records and answers; `decoded` by who knows its engine's type."""
+
+
+SHARE_DIGITS = 6
+"""Of a share of dropout that is read from what ran, where it may be rounded."""
 
 
 class Evidence(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -25,10 +29,13 @@ class Evidence(Part, frozen=True, kw_only=True, omit_defaults=True):
             records do not keep it.
         products_by_library: matrix products of the step by the library that executed them; None
             where they are not counted.
+        dropped: the shares that masks of dropout drop, each once, to `SHARE_DIGITS`; None where
+            they are not shown.
     """
 
     ops: dict[str, Count] = field(default_factory=dict)
     products_by_library: dict[str, Count] | None = None
+    dropped: list[Number] | None = None
 
 
 E = TypeVar("E", bound=Evidence)

@@ -5,8 +5,8 @@ from settled import settled
 
 from cputrain.engines import executed
 from cputrain.engines.numpy_.schema import NumpyEvidence
-from cputrain.engines.torch_.executed import FLASH, LSTM, MASK
-from cputrain.engines.torch_.schema import CacheUse, TorchEvidence
+from cputrain.engines.torch_.executed import FLASH, LSTM
+from cputrain.engines.torch_.schema import MASK, CacheUse, TorchEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.record.part import typed
 
@@ -42,6 +42,11 @@ def test_what_was_asked_and_executed_passes():
             {"dropout": 0.1, "attention_backend": "manual"},
             {"ops": {MASK: 12}},
             "dropout masks: asked for >= 13, found 12",
+        ),
+        (
+            {"dropout": 0.1, "attention_backend": "manual"},
+            {"ops": {MASK: 13, "aten::gelu": 4}, "dropped": [0.2]},
+            "share that is dropped: asked for .0.1., found .0.2.",
         ),
         ({}, {"optimizer_kernel": "default"}, "optimizer kernel"),
         ({"activation_checkpointing": True}, {}, "computed again"),
@@ -83,6 +88,7 @@ COMPILED = HONEST | {
             {"cache_hits": 2, "cache": cache_use(1)},
             "compiled anew",
         ),
+        ({}, {"queries": 128}, "queries of a call"),
         ({"fusion": False}, {}, "fused operations"),
         ({}, {"fused": False}, "fused operations"),
     ],

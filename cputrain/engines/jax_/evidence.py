@@ -15,6 +15,7 @@ from cputrain.engines.jax_.hlo import Instruction, Module, parse
 from cputrain.engines.jax_.hlo_products import library, products
 from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.machine import threads
+from cputrain.record.evidence import SHARE_DIGITS
 
 NO_WORK = ("parameter", "constant", "bitcast", "tuple", "get-tuple-element")
 """Instructions that compute and copy nothing."""
@@ -55,6 +56,7 @@ def look(compiled: jax.stages.Compiled) -> JaxEvidence:
         fused_attention=_fused_attention(module),
         computed_again=sum(AGAIN in product.op_name for product in multiplied),
         random=_random(module),
+        dropped=_dropped(module),
         donated=donated,
         not_donated=fresh,
         program=programs.counted(module.name.removeprefix("jit_")),
@@ -122,6 +124,20 @@ def _random(module: Module) -> int:
         instruction.opcode.startswith("rng") or RANDOM.search(instruction.op_name) is not None
         for instruction in _working(module)
     )
+
+
+def _dropped(module: Module) -> list[float]:
+    """The shares that masks of `layers.factors` drop: of random bits below a limit."""
+    shares = set()
+    for name, computation in module.computations.items():
+        for instruction in computation.instructions.values():
+            if instruction.opcode != "compare" or "direction=GE" not in instruction.attributes:
+                continue
+            bits, limit = instruction.operands
+            if computation.instructions[bits].numbers == "u32":
+                number = module.constant(name, limit) or ""
+                shares |= {round(int(number) / 2**32, SHARE_DIGITS)} if number.isdigit() else set()
+    return sorted(shares)
 
 
 def _results(module: Module) -> tuple[int, list[str]]:

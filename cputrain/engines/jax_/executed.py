@@ -9,6 +9,7 @@ from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.experiment import Experiment
 from cputrain.knobs.inforce import Check, same
 from cputrain.model.shapes import n_params
+from cputrain.record.evidence import SHARE_DIGITS
 
 STATES = {"adamw": 2, "lion": 1, "sgd": 0}
 """Numbers of the optimizer's state for each weight."""
@@ -80,11 +81,15 @@ def again(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
 
 
 def dropout(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
-    """Operations of the generator of random numbers: some with dropout, else none."""
+    """Operations of the generator of random numbers, some with dropout, else none; its share."""
     operations, name = evidence.random, "operations of the random generator"
     if not experiment.model.dropout:
         return [same(name, 0, operations)]
-    return [Check(name, "> 0", operations, operations > 0)]
+    share = round(experiment.model.dropout, SHARE_DIGITS)
+    return [
+        Check(name, "> 0", operations, operations > 0),
+        same("share that is dropped", [share], evidence.dropped),
+    ]
 
 
 def instructions(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:

@@ -19,6 +19,9 @@ RUNS = ("while", "call", "conditional")
 """Instructions that run another computation as it is; a fusion's is one loop, a reduction's is
 what it does to two numbers."""
 
+REPEATS = ("broadcast", "bitcast", "reshape", "copy")
+"""Instructions whose result has the numbers of their operand, and no others."""
+
 
 @dataclass(frozen=True)
 class Instruction:
@@ -87,6 +90,27 @@ class Module:
         """Type of numbers and dimensions of each result."""
         entry = self.computations[self.entry]
         return entry.instructions[entry.root].shapes
+
+    def constant(self, computation: str, name: str) -> str | None:
+        """The one number that an instruction's result has everywhere, as the text writes it.
+
+        None where it is not known from the text. Looks into fusions, and out of them.
+        """
+        instruction = self.computations[computation].instructions[name]
+        if instruction.opcode == "constant":
+            return instruction.attributes.partition(")")[0]
+        if instruction.opcode in REPEATS:
+            return self.constant(computation, instruction.operands[0])
+        if instruction.opcode == "fusion":
+            (called,) = instruction.called
+            return self.constant(called, self.computations[called].root)
+        if instruction.opcode == "parameter":
+            number = self.computations[computation].parameter(name)
+            for caller, its in self.computations.items():
+                for call in its.instructions.values():
+                    if call.opcode == "fusion" and computation in call.called:
+                        return self.constant(caller, call.operands[number])
+        return None
 
 
 def parse(text: str) -> Module:

@@ -17,16 +17,16 @@ from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
     block_runs,
     expert_load,
+    given,
     keep_random,
     operators,
     optimizer_kernel,
     products_again,
     profiled,
-    sizes,
 )
 from cputrain.engines.torch_.gradients import Gradients
 from cputrain.engines.torch_.passes import TorchPasses
-from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, Sizes, TorchEvidence
+from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
@@ -175,7 +175,7 @@ class TorchEngine(Accumulating):
             precision=proof,
             moe_load=load,
             **(compilation.evidence(ops) if compilation else Compiled()),
-            **(Sizes() if compilation else sizes(passes)),
+            **given(passes, compiled=compilation is not None),
         )
         return Looked(evidence, gradients)
 

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.profiler import profile, record_function
 
-from cputrain.engines.torch_.schema import OptimizerKernel, Sizes
+from cputrain.engines.torch_.schema import MASK, Given, OptimizerKernel
+from cputrain.record.evidence import SHARE_DIGITS
 
 INTEREST = (
     "scaled_dot_product",
@@ -84,17 +85,25 @@ def operators(step: profile) -> dict[str, int]:
     return dict(counted)
 
 
-def sizes(step: profile) -> Sizes:
-    """How large the arrays of head and attention were in an eager step.
+def given(step: profile, compiled: bool) -> Given:
+    """What head, attention and dropout were given in a step: sizes of arrays, and shares.
 
+    Of compiled code only what it calls of attention's operators, as it does the fused kernel.
     Needs a profile with shapes.
     """
-    inputs = [(event.name(), event.shapes()[0]) for event in _ran(step) if event.shapes()]
-    rows = [shape[0] for name, shape in inputs if name == LOG_SOFTMAX]
+    firsts = [(event.name(), event.shapes()[0]) for event in _ran(step) if event.shapes()]
     queries = [
-        shape[-2] for name, shape in inputs if name.endswith(ATTENTION) and len(shape) == PER_HEAD
+        shape[-2] for name, shape in firsts if name.endswith(ATTENTION) and len(shape) == PER_HEAD
     ]
-    return {"logit_rows": max(rows, default=0), "queries": max(queries, default=0)}
+    if compiled:
+        return {"queries": max(queries)} if queries else {}
+    rows = [shape[0] for name, shape in firsts if name == LOG_SOFTMAX]
+    stays = {event.concrete_inputs()[1] for event in _ran(step) if event.name() == MASK}
+    return {
+        "logit_rows": max(rows, default=0),
+        "queries": max(queries, default=0),
+        "dropped": sorted({round(1 - share, SHARE_DIGITS) for share in stays}),
+    }
 
 
 def element_types(step: profile) -> list[tuple[str, list[str]]]:

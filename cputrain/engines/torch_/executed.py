@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from cputrain.engines.multiplied import of_torch
-from cputrain.engines.torch_.schema import TorchEvidence
+from cputrain.engines.torch_.schema import MASK, TorchEvidence
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import ACTIVATIONS, functions
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.knobs.inforce import Check, same
+from cputrain.record.evidence import SHARE_DIGITS
 
 FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 """The forward pass's fused kernel; every layer runs it once at least."""
 LSTM = "mkldnn_rnn_layer"
 """Part of the names of oneDNN's layer, forward and backward."""
-MASK = "aten::bernoulli_"
-"""Draws a mask of dropout."""
 
 
 def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
@@ -22,7 +21,7 @@ def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     results = [
         *of_torch(experiment, evidence.products_by_library, evidence.layer_products_by_library),
         *attention(experiment, evidence.ops),
-        *dropout(experiment, evidence.ops),
+        *dropout(experiment, evidence),
         *activation(experiment, evidence.ops),
         *arrays(experiment, evidence),
         *compilation(experiment, evidence),
@@ -51,20 +50,24 @@ def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     return [Check("fused attention kernels", f">= {least}", fused, fused >= least)]
 
 
-def dropout(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
+def dropout(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     """Masks drawn: for the embedding and each branch, with attention also for its weights.
 
-    Compiled code draws them in loops of its own.
+    And the share that they drop. Compiled code draws them in loops of its own.
     """
     if experiment.runtime.compile != "eager":
         return []
-    drawn = ops.get(MASK, 0)
+    drawn = evidence.ops.get(MASK, 0)
     # Nothing is dropped in evaluation mode, which a forward pass alone is in.
     if not experiment.model.dropout or experiment.training.objective == "forward":
         return [same("dropout masks", 0, drawn)]
     each = 3 if experiment.model.architecture in WITH_ATTENTION else 1
     least = 1 + each * experiment.model.n_layer
-    return [Check("dropout masks", f">= {least}", drawn, drawn >= least)]
+    share = round(experiment.model.dropout, SHARE_DIGITS)
+    return [
+        Check("dropout masks", f">= {least}", drawn, drawn >= least),
+        same("share that is dropped", [share], evidence.dropped),
+    ]
 
 
 def activation(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
@@ -90,12 +93,12 @@ def activation(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
 def arrays(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     """Rows of logits that existed at a time, and queries of a window, by the profile's shapes."""
     model, runtime = experiment.model, experiment.runtime
-    if evidence.logit_rows is None or runtime.engine != "torch":
+    if runtime.engine != "torch":
         return []
     checks = []
-    if runtime.loss_chunk is not None:
+    if runtime.loss_chunk is not None and evidence.logit_rows is not None:
         checks.append(same("rows of logits at a time", runtime.loss_chunk, evidence.logit_rows))
-    if model.architecture in WITH_ATTENTION:
+    if model.architecture in WITH_ATTENTION and evidence.queries is not None:
         length = experiment.training.seq_len
         window = length if model.window is None else min(model.window, length)
         checks.append(same("queries of a call of attention", window, evidence.queries))

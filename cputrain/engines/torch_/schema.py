@@ -59,11 +59,16 @@ class Compiled(TypedDict, total=False):
     cache: CacheUse
 
 
-class Sizes(TypedDict, total=False):
-    """How large arrays were, by the attributes of `TorchEvidence`."""
+MASK = "aten::bernoulli_"
+"""Draws a mask of dropout; its second input is the share that stays."""
+
+
+class Given(TypedDict, total=False):
+    """What operators were given, by the attributes of `TorchEvidence`."""
 
     logit_rows: int
     queries: int
+    dropped: list[float]
 
 
 class TorchEvidence(Evidence, frozen=True, kw_only=True):
@@ -80,7 +85,8 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
         layer_products_by_library: products of each linear layer run by itself; None where no
             library is asked for, as `products_by_library`.
         logit_rows: the most rows of logits that existed at a time; queries: the most that a call of
-            attention had for a head of a sequence or window. None in a compiled step.
+            attention had for a head of a sequence or window. None in a compiled step, but for
+            queries where an operator of attention ran; so is `dropped`.
         graphs: first compilations of a piece of code; recompiles: all later ones.
         graph_breaks: pieces that the compiler left to Python.
         backend_called: whether a graph of this backend ran both ways, forward and backward.

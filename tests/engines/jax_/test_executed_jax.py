@@ -50,6 +50,11 @@ def test_what_was_asked_and_executed_passes():
         ({}, {"computed_again": 4}, "computed again: asked for 0"),
         ({"dropout": 0.1, "attention_backend": "manual"}, {"fused_attention": 0}, "random"),
         ({}, {"random": 9}, "random generator: asked for 0"),
+        (
+            {"dropout": 0.1, "attention_backend": "manual"},
+            {"fused_attention": 0, "random": 9, "dropped": [0.2]},
+            "share that is dropped",
+        ),
         ({"instruction_set": "avx2"}, {}, "YNNPACK"),
         ({"instruction_set": "baseline"}, {"products": {"xla": 40}}, "target above baseline"),
         ({"instruction_set": "avx2"}, {"target": ["avx512f"]}, "target above avx2"),

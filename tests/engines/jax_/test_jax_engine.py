@@ -42,6 +42,12 @@ def test_dropout_drops_its_share_and_scales_up_the_rest():
     assert layers.drop(x, 0.2, None) is x
 
 
+@pytest.mark.parametrize("fusion", [True, False])
+def test_its_share_is_read_from_the_compiled_step(batch_of, fusion):
+    experiment = SMALL.but(dropout=0.3, activation_checkpointing=True, fusion=fusion)
+    assert build(experiment).evidence(batch_of(experiment)).dropped == [0.3]
+
+
 def test_dropout_is_by_the_seed_and_looking_takes_no_random_numbers(batch_of):
     experiment = SMALL.but(dropout=0.2)
     batch, (mine, twin) = batch_of(experiment), (build(experiment), build(experiment))
@@ -49,7 +55,7 @@ def test_dropout_is_by_the_seed_and_looking_takes_no_random_numbers(batch_of):
     for _ in range(3):
         assert mine.loss(batch) == mine.loss(batch)
         mine.gradients(batch)
-        mine.evidence(batch)
+        assert mine.evidence(batch).dropped == [0.2]
         losses.append(mine.train_step(batch))
         assert losses[-1] == twin.train_step(batch)
     assert build(experiment.but(seed=1)).train_step(batch) not in losses

@@ -54,6 +54,7 @@ def test_aot_eager_is_one_graph(attention, batch_of):
             optimizer_kernel="fused",
             checkpointed=False,
             precision=[],
+            queries=TINY.training.seq_len,
         )
     experiment = TINY.but(compile="aot_eager", attention_backend=attention)
     require(executed.checks(experiment, evidence))

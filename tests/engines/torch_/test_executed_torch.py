@@ -4,7 +4,7 @@ import pytest
 from made_engine import build, make_batch
 from settled import SMALL
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 from cputrain.engines.torch_ import executed
 from cputrain.knobs.inforce import NotInForce, require
 
@@ -12,6 +12,11 @@ BASE = SMALL.but(seq_len=32)
 WINDOWS = {"attention": "local", "window": 8}
 MANUAL = {"attention_backend": "manual"}
 MOE = {"architecture": "moe", "n_layer": 1}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
 
 
 @pytest.mark.parametrize(
@@ -29,6 +34,8 @@ MOE = {"architecture": "moe", "n_layer": 1}
         ({"attention": "sliding", "window": 8}, {}, "queries of a call of attention"),
         ({"attention": "sliding", "window": 16}, WINDOWS, "queries of a call of attention"),
         ({"activation_checkpointing": True}, {"activation": "relu"}, "calls of relu"),
+        ({"dropout": 0.2, **MANUAL}, {"dropout": 0.1, **MANUAL}, "share that is dropped"),
+        ({"compile": "aot_eager", "n_layer": 1}, WINDOWS, "queries of a call of attention"),
     ],
 )
 def test_another_model_than_was_asked_for_is_not_in_force(ran, claimed, named):
@@ -39,8 +46,8 @@ def test_another_model_than_was_asked_for_is_not_in_force(ran, claimed, named):
         require(executed.checks(BASE.but(**claimed), evidence))
 
 
-def test_compiled_code_has_no_operators_to_look_at():
+def test_compiled_code_has_only_attention_to_look_at():
     experiment = BASE.but(compile="aot_eager", n_layer=1)
     evidence = build(experiment).evidence(make_batch(experiment))
-    assert (evidence.logit_rows, evidence.queries) == (None, None)
+    assert (evidence.logit_rows, evidence.dropped, evidence.queries) == (None, None, 32)
     require(executed.checks(experiment.but(activation="relu"), evidence))
