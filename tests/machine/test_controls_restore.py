@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 
 import pytest
 from made_cpufreq import everything, policy, server
@@ -43,6 +44,13 @@ def test_each_file_and_its_value_are_named(left, capsys):
     assert everything(Files(journal.Path(left.root))) == left.before
     assert cli.main(["restore"]) == 0
     assert lines(capsys) == ["nothing to restore"]
+
+
+def test_what_another_machine_of_the_same_folder_has_changed_is_left(left, monkeypatch, capsys):
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    assert cli.main(["restore"]) == 0
+    assert lines(capsys) == ["nothing to restore"]
+    assert left.path.exists() and everything(Files(journal.Path(left.root))) != left.before
 
 
 def test_a_journal_of_another_boot_says_nothing_about_this_one(left, capsys):

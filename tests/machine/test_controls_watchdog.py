@@ -62,7 +62,7 @@ class Run:
         said = self.process.stdout.readline()
         assert said.strip().isdecimal(), said + self.process.stdout.read()
         self.watchdog = int(said)
-        self.journal = state / ".asv" / "machine-changes.json"
+        self.journal = state / ".asv" / journal.path().name
         assert self.is_changed() and self.journal.exists()
 
     def is_changed(self):
@@ -97,7 +97,7 @@ def changed(tmp_path):
 
 def test_killed_as_the_journal_is_written_none_is_left(tmp_path):
     kernel = laptop(tmp_path / "made")
-    before, kept = everything(kernel), tmp_path / ".asv" / "machine-changes.json"
+    before, kept = everything(kernel), tmp_path / ".asv" / journal.path().name
     env = {**os.environ, "CPUTRAIN_ROOT": str(tmp_path), "PYTHONPATH": str(paths.PROJECT)}
     env["CPUTRAIN_ALLOW_MACHINE_CHANGES"] = "1"
     command = [sys.executable, "-c", KILLED_AS_SAVED + CHANGING, str(kernel.root)]

@@ -7,6 +7,8 @@ import time
 import pytest
 from made_cpufreq import everything, like_this, policy
 
+from cputrain.machine.controls import journal
+
 pytestmark = pytest.mark.tools
 
 pytest.importorskip("asv")
@@ -68,7 +70,7 @@ def until(condition):
 
 def test_killed_twice_while_changed_and_stopped_all_is_put_back(trial, made):
     before = everything(made)
-    kept = trial.folder / ".asv" / "machine-changes.json"
+    kept = trial.folder / ".asv" / journal.path().name
     governors = [made.path(policy(cpu, "scaling_governor")) for cpu in CPUS]
     for number in (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM):
         process = trial.start(*WORDS, "--allow-machine-changes")

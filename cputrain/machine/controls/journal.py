@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,8 +37,11 @@ Saved = dict[str, str]
 
 
 def path() -> Path:
-    """Where the journal of this project folder is while anything is changed."""
-    return paths.STATE / "machine-changes.json"
+    """Where the journal of this machine and project folder is while anything is changed.
+
+    Machines may share a folder: what another one of them has changed is not put back here.
+    """
+    return paths.STATE / f"machine-changes-{socket.gethostname()}.json"
 
 
 @dataclass

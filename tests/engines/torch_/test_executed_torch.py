@@ -5,8 +5,8 @@ from made_engine import build, make_batch
 from settled import SMALL
 
 torch = pytest.importorskip("torch")
-from cputrain.engines.torch_ import executed
-from cputrain.knobs.inforce import NotInForce, require
+from cputrain.engines.torch_ import executed  # noqa: E402
+from cputrain.knobs.inforce import NotInForce, require  # noqa: E402
 
 BASE = SMALL.but(seq_len=32)
 WINDOWS = {"attention": "local", "window": 8}
