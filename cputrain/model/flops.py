@@ -46,8 +46,16 @@ class Flops:
         return self.matmul + self.attention
 
 
-def flops_per_step(experiment: Experiment) -> Flops:
-    """Operations of one optimizer step of this experiment."""
+def flops_per_step(experiment: Experiment, *, again: bool = True) -> Flops:
+    """Operations of one optimizer step of this experiment.
+
+    Args:
+        experiment: settled.
+        again: whether what is computed a second time counts: blocks of checkpointing, and scores in
+            the backward pass of a fused kernel. Without it, it is the model's own work.
+    """
+    if not again:
+        experiment = experiment.but(activation_checkpointing=False)
     by_type = Counter[str]()
     matmul = 0
     for (name, shape, count), share in shares(experiment):
@@ -58,7 +66,7 @@ def flops_per_step(experiment: Experiment) -> Flops:
         for kind, times in zip(kinds, runs(experiment, name), strict=True):
             by_type[kind] += count * work * times
             matmul += count * work * times
-    attention = _mixing(experiment)
+    attention = _mixing(experiment, again)
     by_type.update(_of_mixing(experiment, attention))
     return Flops(matmul, attention, _formula(experiment), {k: n for k, n in by_type.items() if n})
 
@@ -87,10 +95,15 @@ def shares(experiment: Experiment) -> list[tuple[Alike, float]]:
     ]
 
 
-def _mixing(experiment: Experiment) -> int:
-    """Operations of products of tokens with tokens in all blocks, as executed."""
+def _mixing(experiment: Experiment, again: bool) -> int:
+    """Operations of products of tokens with tokens in all blocks, of the pairs that are executed.
+
+    A product has two in its backward pass, one for the gradient of each factor.
+    """
     model, training = experiment.model, experiment.training
     forward, backward = mixing.mixing_flops(experiment)
+    if not again:
+        backward = 2 * forward
     work = forward
     if training.objective != "forward" and training.fine_tuning != "head":
         work += backward + (forward if training.activation_checkpointing else 0)

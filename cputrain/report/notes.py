@@ -12,6 +12,8 @@ from cputrain.results.columns import Row
 LONGEST_REASON = 200
 SLOW_START = 10
 """First steps that take this many steps' time are said: they compile."""
+ANOTHER_SHARE = 1.1
+"""hfu is said from this many times mfu on: below it is what attention's kernel multiplies again."""
 
 
 def _waiting(row: Row) -> str:
@@ -104,7 +106,7 @@ def plain(row: Row, varied: str = "") -> str:
     notes += [row[name] for name in ("simulated", "composed") if row[name]]
     if row["first_step_s"] and row["step_s"] and row["first_step_s"] > SLOW_START * row["step_s"]:
         notes.append(f"first step {words.seconds(row['first_step_s'])}, not in the step time")
-    if row["hfu"]:
+    if row["hfu"] and row["hfu"] > ANOTHER_SHARE * row["mfu"]:
         notes.append(f"hfu {words.percent(row['hfu'])}")
     if row["steady"] is False:
         notes.append("its step time was still changing when it was measured")

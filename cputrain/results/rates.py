@@ -1,15 +1,17 @@
 """How fast a step's work was done, and what share of the measured peaks that is.
 
-mfu counts the model's work once, and only the tokens that count; hfu all that was executed, blocks
-that were computed again and padding too (Chowdhery et al. 2022, "PaLM", appendix B). What a fused
-kernel of attention multiplies again in its backward pass is in both.
+mfu counts the model's work once, and only the tokens that count; hfu all that was executed: blocks
+that were computed again, scores that a fused kernel of attention multiplies again in its backward
+pass, and padding too (Chowdhery et al. 2022, "PaLM", appendix B).
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from cputrain.experiment import Experiment
 from cputrain.model import flops
@@ -51,12 +53,8 @@ def best_step_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
 def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
     """The same of the model's work, counted once, for the tokens that count."""
     training = worker.experiment.get("training", {})
-    by_type: Mapping[str, int] = worker.work.flops_by_type
-    if training.get("activation_checkpointing"):
-        # One that says not all that it ran has only what was executed.
-        with contextlib.suppress(ValueError):
-            kept = Experiment.from_json(worker.experiment).but(activation_checkpointing=False)
-            by_type = flops.flops_per_step(kept).by_type
+    own = _own_shares(msgspec.json.encode(worker.experiment))
+    by_type = {kind: n * own.get(kind, 1.0) for kind, n in worker.work.flops_by_type.items()}
     best = at_peak_s(by_type, busy_cpus(worker), peaks)
     # Of a masked objective all tokens are the model's work, though few are targets.
     if best is None or training.get("packing") != "padded" or worker.data is None:
@@ -65,7 +63,23 @@ def _once_s(worker: WorkerRecord, peaks: Peaks) -> float | None:
     return best * (1.0 if share is None else share)
 
 
-def at_peak_s(by_type: Mapping[str, int], threads: str, peaks: Peaks) -> float | None:
+@functools.lru_cache(maxsize=4096)
+def _own_shares(experiment: bytes) -> Mapping[str, float]:
+    """The share of what an experiment executes that is its model's own work, by type of number.
+
+    Args:
+        experiment: as JSON; many machines' records have the same. One that does not say all that
+            it ran has no shares.
+    """
+    try:
+        said = Experiment.from_json(msgspec.json.decode(experiment))
+        own, all_of_it = (flops.flops_per_step(said, again=a).by_type for a in (False, True))
+    except ValueError:
+        return {}
+    return {kind: own.get(kind, 0) / executed for kind, executed in all_of_it.items()}
+
+
+def at_peak_s(by_type: Mapping[str, float], threads: str, peaks: Peaks) -> float | None:
     """Seconds that matrix products take at the measured peaks.
 
     Args:

@@ -16,7 +16,7 @@ def test_the_measured_peak_gives_mfu(sweep):
     path.parent.mkdir()
     path.write_text(json.dumps({"date": "2026", "fp32_matmul_flops": {"1": 3e11, "2": 5e11}}))
     rows = rows_of(export(sweep.root), "SeqLen")
-    assert rows["256"]["mfu"] == pytest.approx(1e10 / rows["256"]["step_s"] / 5e11)
+    assert rows["256"]["hfu"] == pytest.approx(1e10 / rows["256"]["step_s"] / 5e11)
     assert re.search(r"\| 2\d\d \(4\d %\) \|", sweep.page_of("SeqLen"))
 
 

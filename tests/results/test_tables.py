@@ -36,7 +36,7 @@ def test_a_row_says_what_the_workers_measured(cell_and_workers):
     assert row["step_s_min"] == min(times)
     assert row["tokens_per_s"] == pytest.approx(256 / row["step_s"])
     assert row["gflop_per_s"] == pytest.approx(10 / row["step_s"])
-    assert row["mfu"] == pytest.approx(1e10 / row["step_s"] / 1e12)
+    assert row["hfu"] == pytest.approx(1e10 / row["step_s"] / 1e12)
     assert (row["disturbed_samples"], row["peak_rss_bytes"]) == (1, 400_000_000)
     assert (row["first_loss"], row["last_loss"], row["first_step_s"]) == (5.6, 3.1, 0.3)
     assert row["import_s"] == 2.0
@@ -84,7 +84,7 @@ def test_mfu_of_several_types_is_their_least_time_over_the_step_time(project):
     counts = COUNTS | {"flops_by_type": {"int8": 4 * 10**9, "fp32": 6 * 10**9}}
     peaks = {"fp32": {"2": 1e12}, "int8": {"2": 4e12}}
     row = row_with(project, peaks, counts=counts)
-    assert row["mfu"] == pytest.approx((0.001 + 0.006) / row["step_s"])
+    assert row["hfu"] == pytest.approx((0.001 + 0.006) / row["step_s"])
 
 
 def test_mfu_needs_the_peaks_of_all_its_types(project):

@@ -124,11 +124,11 @@ class TrainingRun:
     def _at_peak_s(self) -> float | None:
         """Seconds of a step's work, counted once, at the measured peak."""
         experiment = self.run.experiment
-        once = experiment.but(activation_checkpointing=False)
+        work = flops.flops_per_step(experiment, again=False)
         facts, _ = machines.read(paths.ROOT, self.session.machine)
         placed = placement.place(experiment)
         threads = str(min(placed.threads, len(placed.cpus)))
-        return rates.at_peak_s(flops.flops_per_step(once).by_type, threads, facts.peaks)
+        return rates.at_peak_s(work.by_type, threads, facts.peaks)
 
     def _stop(self, number: int, _: object) -> None:
         """Have the worker save and end; what follows its answers goes on until then."""
