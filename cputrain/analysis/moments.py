@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from cputrain.analysis import identical
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.places import Place, Places, far
-from cputrain.analysis.unchanged import Setting, runs_default, settings
+from cputrain.analysis.unchanged import runs_default
 from cputrain.record.worker import WorkerRecord
 
 
@@ -34,8 +34,10 @@ class Moment:
 
 
 def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
-    """By session, how fast the machine was: settings beside the default experiment, each worker
-    once.
+    """By session of the cells, how fast the machine was: each worker beside the default experiment.
+
+    Of cells of all sorts: the default experiment's blocks tell its speed whatever takes turns with
+    them.
 
     Args:
         cells: of one machine.
@@ -63,10 +65,9 @@ class PlacedMoment:
 
 
 def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMoment]]:
-    """Every moment of a machine's records, with where it was: `moments` is of their settings.
+    """Every moment of a machine's records, with where it was.
 
-    Of cells of all sorts, as the default experiment's blocks tell its speed whatever takes turns
-    with them, and of the cells' earlier sessions too, where they ran beside the same.
+    Those of `moments`, and of the cells' earlier sessions too, where they ran beside the same.
 
     Args:
         cells: of one machine.
@@ -98,14 +99,13 @@ def at_places(cells: Sequence[CellRow], places: Places) -> list[Moment]:
     return sorted(made, key=lambda moment: moment.at_s)
 
 
-def _beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
-    return identical.distinct(
-        setting.cell for setting in settings(cells) if _is_of_default(setting)
-    )
+def _beside_default(cells: Sequence[CellRow], earlier: bool = False) -> list[WorkerRecord]:
+    """Workers that had the default experiment of their engine beside them, each once.
 
-
-def _ever_beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
-    """The workers of all sessions that had the default experiment of their engine beside them."""
+    Args:
+        cells: of one machine.
+        earlier: of other sessions than the cells' own.
+    """
     by_name = {cell.name: cell for cell, _ in cells}
     beside = []
     for cell, _ in cells:
@@ -114,7 +114,12 @@ def _ever_beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
             continue
         if identical.engine(cell) == identical.engine(base):
             beside.append(cell)
-    now, before = (identical.distinct(beside, earlier=flag) for flag in (False, True))
+    return identical.distinct(beside, earlier=earlier)
+
+
+def _ever_beside_default(cells: Sequence[CellRow]) -> list[WorkerRecord]:
+    """The same of all sessions, as far as what was beside them is what is today."""
+    now, before = (_beside_default(cells, earlier) for earlier in (False, True))
     counts = {_counts(worker) for worker in now}
     return now + [worker for worker in before if _counts(worker) in counts]
 
@@ -127,11 +132,6 @@ def _counts(worker: WorkerRecord) -> tuple[int, int] | None:
 
 def _started(worker: WorkerRecord) -> float:
     return datetime.datetime.fromisoformat(worker.started).timestamp()
-
-
-def _is_of_default(setting: Setting) -> bool:
-    same_engine = identical.engine(setting.cell) == identical.engine(setting.base)
-    return setting.is_of_default and same_engine
 
 
 def _reference_s(worker: WorkerRecord) -> float:

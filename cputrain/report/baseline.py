@@ -43,6 +43,12 @@ def step_s(cells: Sequence[CellRow]) -> float | None:
     return _median_s(_moments(cells), own_rows(cells))
 
 
+def range_s(cells: Sequence[CellRow]) -> tuple[float, float] | None:
+    """The fastest and the slowest of these moments; None where they are few."""
+    times = _moments(cells)
+    return (min(times), max(times)) if times else None
+
+
 def _median_s(moments: Sequence[float], rows: Sequence[Row]) -> float | None:
     times = moments or [row["step_s"] for row in rows]
     return statistics.median(times) if times else None

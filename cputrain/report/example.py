@@ -23,14 +23,14 @@ class Example(Part, frozen=True, kw_only=True):
     Attributes:
         machine: its name.
         baseline_s: seconds of a step of the baseline; None without one.
-        worker: how far two workers of the usual engine are apart, a ratio less 1; None where not
-            known.
+        fastest_s, slowest_s: of its moments in the newest run; None where they are few.
     """
 
     schema: Literal[1] = SCHEMA
     machine: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
     baseline_s: Number | None = None
-    worker: Number | None = None
+    fastest_s: Number | None = None
+    slowest_s: Number | None = None
 
 
 def read(root: Path) -> tuple[Example | None, list[Problem]]:

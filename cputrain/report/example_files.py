@@ -60,7 +60,7 @@ def make(source: Path, project: Path, machine: str | None = None) -> Made:
     facts = source / "result" / "asv" / machine / "machine.json"
     if not facts.is_file():
         raise UsageError(f"{facts} is not there: run python3 bench.py, a full run and no quick one")
-    page_text = (project / "README.md").read_text()
+    page_text = (project / "README.md").read_text(encoding="utf-8")
     state = project / ".asv"
     state.mkdir(exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="example-", dir=state))
@@ -70,9 +70,12 @@ def make(source: Path, project: Path, machine: str | None = None) -> Made:
         summary = export(new)
         shutil.rmtree(new / paths.STATE.name)  # what an export keeps for the next one
         page = readme.page_of(new, machine)
-        noise = page.noise.noise if page.noise else None
+        fastest_s, slowest_s = page.baseline_range_s or (None, None)
         known = Example(
-            machine=machine, baseline_s=page.baseline_s, worker=noise.worker if noise else None
+            machine=machine,
+            baseline_s=page.baseline_s,
+            fastest_s=fastest_s,
+            slowest_s=slowest_s,
         )
         files.write(new / FILE, known)
         size = _checked(new)
@@ -111,7 +114,9 @@ def _copy(source: Path, project: Path, new: Path, machine: str) -> int:
         rest = f" (and {counted(more, 'more problem')})" if more else ""
         raise RunError(f"{gathered.problems[0]}{rest}: an example is made of whole records only")
     others = [path for name in FILES for path in source.glob(name.format(machine=machine))]
-    texts = {path.relative_to(source).as_posix(): path.read_text() for path in others}
+    texts = {
+        path.relative_to(source).as_posix(): path.read_text(encoding="utf-8") for path in others
+    }
     plain = {place: record.decode() for place, record in gathered.records.items()}
     without = Anonymous.of([*texts.values(), *plain.values()], [source.resolve(), project])
     for name, text in texts.items():
@@ -137,7 +142,7 @@ def _checked(new: Path) -> int:
         elif path.suffix == ".parquet":
             continue  # what results.csv has
         else:
-            texts = [path.read_text()]
+            texts = [path.read_text(encoding="utf-8")]
         words = dict.fromkeys(word for text in texts for word in anonymous.telling(text))
         if words:
             raise RunError(f"{name} tells where it was measured: {', '.join(words)}")

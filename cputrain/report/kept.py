@@ -27,7 +27,7 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         about: CPU, cores, memory, system, in one line.
         cells, measured: how many it has, and how many of them have a number.
         baseline_s: seconds of a step of the baseline; None where it has no number.
-        worker_noise: of the usual engine; None where nothing tells it.
+        fastest_s, slowest_s: of its moments in the newest run; None where they are few.
         best: the change that pays most, with its effect; empty where none was told.
         date: when its newest worker started; empty where none did.
         compared: its pages of comparisons of releases: file and title.
@@ -40,7 +40,8 @@ class Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cells: int
     measured: int
     baseline_s: float | None
-    worker_noise: float | None
+    fastest_s: float | None
+    slowest_s: float | None
     best: str
     date: str
     compared: list[tuple[str, str]]

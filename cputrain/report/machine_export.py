@@ -79,7 +79,8 @@ def make(order: Order) -> KeptExport:
 
 def line(page: MachinePage) -> Line:
     """What the index says of a machine."""
-    facts, changes, noise = page.machine.facts, page.answers.changes, page.noise
+    facts, changes = page.machine.facts, page.answers.changes
+    fastest_s, slowest_s = page.baseline_range_s or (None, None)
     started = [row["started"] for row in page.rows if row["started"]]
     return Line(
         name=page.name,
@@ -89,7 +90,8 @@ def line(page: MachinePage) -> Line:
         cells=len(page.rows),
         measured=sum(cell.ok for cell in page.cells),
         baseline_s=page.baseline_s,
-        worker_noise=noise.noise.worker if noise and noise.noise else None,
+        fastest_s=fastest_s,
+        slowest_s=slowest_s,
         best=f"{changes[0].what}: {changes[0].effect}" if changes else "",
         date=max(started, default="")[:10],
         compared=list(page.compared),

@@ -150,6 +150,11 @@ class MachinePage:
         return baseline.step_s(self.measured)
 
     @property
+    def baseline_range_s(self) -> tuple[float, float] | None:
+        """The fastest and the slowest of the baseline's moments in the newest run."""
+        return baseline.range_s(self.measured)
+
+    @property
     def noise(self) -> NoiseLine | None:
         """The usual engine's noise in the newest session that tells it; None where none does."""
         usual = Experiment().runtime.engine

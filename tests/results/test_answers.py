@@ -6,7 +6,7 @@ import pytest
 from made_project import failure
 from settled import settled
 
-from cputrain.report import first_screen, machine_export, words
+from cputrain.report import baseline, first_screen, machine_export, words
 from cputrain.report.statements import Statement
 
 pytestmark = pytest.mark.tools
@@ -70,7 +70,8 @@ def test_a_machine_that_drifts_is_told_with_the_range_of_its_moments(noise):
     ), text
 
 
-def test_few_moments_are_no_range(noise):
+def test_few_moments_are_no_range(noise, monkeypatch):
+    monkeypatch.setattr(baseline, "FEWEST_MOMENTS", 20)
     setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.020))
     assert "moments" not in answers(noise).baseline.text
 

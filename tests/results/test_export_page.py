@@ -74,6 +74,8 @@ def test_several_machines_stand_side_by_side(sweep):
     text = sweep.page()
     table = text[text.index("side by side") : text.index("## big.one_x")]
     assert re.findall(r"^\| \[([\w.]+)\]", table, re.MULTILINE) == ["big.one_x", "here", "small"]
+    rows = re.findall(r"^\|.*", table, re.MULTILINE)
+    assert len({row.count("|") for row in rows}) == 1
     assert not re.search(r"\dx", table)  # two machines are not measured beside each other
     links = set(re.findall(r"\]\(#([^)]*)\)", text))
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
