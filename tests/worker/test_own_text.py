@@ -86,6 +86,15 @@ def test_one_document_of_each_group_is_held_back():
     assert [is_rest for _, is_rest in on_disk.drawn(TEXTS[:2], 20, seed=0)].count(True) == 1
 
 
+def test_no_sequence_is_validated_twice(tmp_path):
+    """Of those held back the last batch would not be full; it would go on with the first ones."""
+    experiment = settled(n_layer=1, n_embd=32, n_head=2, seq_len=8, batch_size=4)
+    plan = TrainingPlan(steps=10, files=[str(written(tmp_path, "jsonl"))], validation_batches=99)
+    split = sources.opened(experiment, plan, tmp_path / "data", offline=True)
+    places = [place for batch in split.validation() for place in batch.places]
+    assert len(places) > 4 and len(set(places)) == len(places)
+
+
 @pytest.mark.parametrize("vocab_size", [257, 300])
 def test_windows_on_disk_are_those_of_the_text(tmp_path, vocab_size):
     pytest.importorskip("tokenizers")

@@ -77,8 +77,9 @@ class Split:
         except ValueError as error:  # nothing to cut
             raise DataError(f"{train.tokens.source}: {error}") from error
         sequences = self._rest.facts()["sequences"]
-        whole = -(-sequences // experiment.training.batch_size)
-        self._count = min(plan.validation_batches, whole)
+        # A last micro-batch that is not full would have some sequences a second time.
+        full = max(1, sequences // experiment.training.batch_size)
+        self._count = min(plan.validation_batches, full)
 
     def validation(self) -> list[Batch]:
         """The same micro-batches each time: the first of the documents held back, shuffled."""
