@@ -94,4 +94,4 @@ class Made:
 
 def verdicts(made: Made) -> dict[str, ClaimVerdict]:
     """By id."""
-    return {verdict.id: verdict for verdict in judge.read(made.root, "here")}
+    return {verdict.id: verdict for verdict in judge.judge(made.root, "here").verdicts}

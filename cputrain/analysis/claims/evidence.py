@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cputrain.analysis.paired.effect import Effect
-from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.record.worker import WorkerRecord
 
 
@@ -22,24 +20,6 @@ class CannotTell(Exception):
     def __init__(self, why: str, further_passes: int | None = None) -> None:
         super().__init__(why)
         self.further_passes = further_passes
-
-
-def widened(effect: Effect, noise: EngineNoise | None, off_by: float) -> Effect:
-    """An effect with all in its interval that it may be off by, as for the verdicts of suites.
-
-    Args:
-        noise: from a single pass, what the worst A/A pass was off by: what a worker of that engine
-            has been off by without any cause, this worker may be too (`paired.verdict`).
-        off_by: ratio that it may be off by for another doubt (`CellEffect.off_by`).
-    """
-    if noise is None or effect.low is None or effect.high is None:
-        return effect
-    worst = math.exp(noise.worst) if effect.passes == 1 else 1.0
-    return replace(
-        effect,
-        low=min(effect.low / off_by, effect.value / worst),
-        high=max(effect.high * off_by, effect.value * worst),
-    )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from cputrain.analysis.cell_effect import ONE_PAIR
 from cputrain.analysis.claims.claim import ClaimFirstStep, ClaimPair, Demonstration
-from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, PairResult, widened
+from cputrain.analysis.claims.evidence import CannotTell, ClaimEvidence, PairResult
 from cputrain.analysis.claims.exponent import Exponent, slope_weights
 from cputrain.analysis.claims.quantities import Time
 from cputrain.analysis.claims.rules import Rule
@@ -16,7 +16,7 @@ from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.paired.effect import effect
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
-from cputrain.analysis.paired.verdict import off_by
+from cputrain.analysis.paired.verdict import off_by, widened
 from cputrain.record.altered import Altered, Side
 from cputrain.record.worker import WorkerRecord
 

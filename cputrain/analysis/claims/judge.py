@@ -10,12 +10,13 @@ from pathlib import Path
 from cputrain.analysis import effects
 from cputrain.analysis.claims import faulty, shown, table
 from cputrain.analysis.claims.claim import Claim
-from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult, widened
+from cputrain.analysis.claims.evidence import ClaimEvidence, PairResult
 from cputrain.analysis.claims.rules import Decision, Word
 from cputrain.analysis.claims.shown import Line
 from cputrain.analysis.effects import Analysis
 from cputrain.analysis.noises import NoiseKey
 from cputrain.analysis.paired.noise import EngineNoise
+from cputrain.analysis.paired.verdict import widened
 from cputrain.record import altered, files
 from cputrain.record.altered import FOLDER, Altered
 from cputrain.record.cell import SCHEMA, CellRecord
@@ -62,11 +63,6 @@ class ClaimVerdict:
     pairs: tuple[str, ...]
 
     @property
-    def is_measured(self) -> bool:
-        """Whether anything of it was."""
-        return any(line.value is not None for line in self.lines)
-
-    @property
     def demonstrations(self) -> tuple[Line, ...]:
         """What faults make of it, run and reckoned."""
         return (*self.demonstrated, *self.reckoned)
@@ -104,12 +100,6 @@ def judge(root: Path, machine: str) -> Judged:
     evidence = ClaimEvidence(pairs, by_name, _references(root, machine))
     verdicts = [_verdict(claim, evidence, demonstrated, noise) for claim in table.CLAIMS.values()]
     return Judged(verdicts, cells, analysis, [*problems, *unusable])
-
-
-def read(root: Path, machine: str) -> list[ClaimVerdict]:
-    """The verdicts of a machine; none where nothing was measured for any claim."""
-    judged = judge(root, machine)
-    return judged.verdicts if judged.cells else []
 
 
 def _pair_result(index: int, cell: CellResult, analysis: Analysis) -> PairResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cputrain.analysis.paired.effect import Effect
@@ -72,6 +72,24 @@ def verdict(
 def off_by(effect: Effect) -> float:
     """Ratio that an effect may be off by, both ways, beyond its interval: 1 but for one pair."""
     return ONE_PAIR_TELLS if effect.is_of_one_pair else 1.0
+
+
+def widened(effect: Effect, noise: EngineNoise | None, off_by: float) -> Effect:
+    """An effect with all in its interval that it may be off by, as verdicts take it.
+
+    Args:
+        noise: from a single pass, what the worst A/A pass was off by: what a worker of that engine
+            has been off by without any cause, this worker may be too (`verdict`).
+        off_by: ratio that it may be off by for another doubt (`CellEffect.off_by`).
+    """
+    if noise is None or effect.low is None or effect.high is None:
+        return effect
+    worst = math.exp(noise.worst) if effect.passes == 1 else 1.0
+    return replace(
+        effect,
+        low=min(effect.low / off_by, effect.value / worst),
+        high=max(effect.high * off_by, effect.value * worst),
+    )
 
 
 def is_beyond(ratio: float, effect: Effect) -> bool:

@@ -12,7 +12,7 @@ from cputrain.analysis.counted import counted
 from cputrain.analysis.paired import noise, planning
 from cputrain.analysis.paired.effect import Effect
 from cputrain.analysis.paired.noise import EngineNoise
-from cputrain.analysis.paired.verdict import Verdict
+from cputrain.analysis.paired.verdict import Verdict, widened
 from cputrain.analysis.places import Places
 from cputrain.analysis.releases import causes, losses, mean
 from cputrain.analysis.releases.causes import Difference
@@ -23,6 +23,8 @@ from cputrain.record.worker import WorkerRecord, step_s
 
 UNTOLD = Verdict("not told")
 DISTURBED = "others had the CPUs during each of its pairs: see python3 bench.py doctor"
+MOST_LOST = 2
+"""Passes without a number, one after the other, after which a row gets no further one."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,10 @@ class ComparedCell:
         place: of the side, from 1.
         step_s: medians of the reference's steps and of its own; None without a number.
         effect: time of its step over the reference's; None for the reason in `why`.
+        in_mean: the same, of a single pass with what the worst A/A pass was off by.
         verdict: by the rules of every effect (`cell_effect`).
-        doubts: why the effect may be off by more than its interval says.
+        off_by: ratio that the effect may be off by, both ways, beyond its interval.
+        doubts: why it may be; and of passes that gave no number, how many and why.
         losses: how they agree, in words.
         passes_of_step: time of forward, backward and update over the reference's, where known.
         differences: in versions and in what was in force.
@@ -46,7 +50,9 @@ class ComparedCell:
     place: int
     step_s: tuple[float, float] | None = None
     effect: Effect | None = None
+    in_mean: Effect | None = None
     verdict: Verdict = UNTOLD
+    off_by: float = 1.0
     doubts: tuple[str, ...] = ()
     why: str | None = None
     losses: str = ""
@@ -89,7 +95,7 @@ def compare(record: ReleasesRecord) -> Compared:
     cells = tuple(_cell(pairs, noises, at) for pairs in groups.values())
     means = {
         place: mean.by_suite(
-            [(c.key.suite, c.effect) for c in cells if c.place == place and c.effect is not None],
+            [(c.key.suite, c.in_mean, c.off_by) for c in cells if c.place == place and c.in_mean],
             _common(record.taken),
         )
         for place in range(1, len(record.sides))
@@ -140,21 +146,37 @@ def _common(taken: Sequence[TakenPair]) -> float:
 def _cell(
     pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None], at: Places
 ) -> ComparedCell:
-    key, place = pairs[0].key, pairs[0].sides[1]
+    """One cell on one side; what some passes have proven stays a number where others failed."""
+    proven = [pair for pair in pairs if pair.status == "ok"]
+    lost = [pair for pair in pairs if pair.status != "ok"]
+    if not lost:
+        return _proven(proven, noises, at)
+    why = f"{lost[-1].status}: {lost[-1].reason}"
+    if not proven:
+        return ComparedCell(pairs[0].key, pairs[0].sides[1], why=why)
+    known = _proven(proven, noises, at)
+    said = f"{len(lost)} of {len(pairs)} passes gave no number: {why}"
+    return replace(
+        known,
+        why=None if known.why is None else f"{known.why}; {said}",
+        doubts=(*known.doubts, said),
+        is_open=known.is_open and any(pair.status == "ok" for pair in pairs[-MOST_LOST:]),
+    )
+
+
+def _proven(
+    pairs: Sequence[TakenPair], noises: dict[str, EngineNoise | None], at: Places
+) -> ComparedCell:
     workers = [pair.worker for pair in pairs if pair.worker is not None]
     references = [pair.reference for pair in pairs if pair.reference is not None]
-    failed = next((p for p in pairs if p.status != "ok"), None)
-    if failed is not None or not workers:
-        why = f"{failed.status}: {failed.reason}" if failed is not None else "nothing was taken"
-        return ComparedCell(key, place, why=why)
     differences = tuple(causes.differences(references, workers))
     agreed = losses.agreement(pairs)
     beside = [p.reference.median_s for worker in workers for p in worker.pairs]
     own_s = step_s(workers)
     assert own_s is not None
     known = ComparedCell(
-        key,
-        place,
+        pairs[0].key,
+        pairs[0].sides[1],
         step_s=(statistics.median(beside), own_s),
         why=agreed.why_no_ratio,
         losses=agreed.words,
@@ -172,7 +194,9 @@ def _cell(
     return replace(
         known,
         effect=its.effect,
+        in_mean=widened(its.effect, noise_, 1.0),
         verdict=its.verdict,
+        off_by=its.off_by,
         doubts=its.doubts,
         passes_of_step=causes.passes_of_step(workers),
         dropped=pairs_.dropped,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ def geometric(effects: Sequence[Effect], common: float) -> Mean:
 
     Args:
         effects: of the cells.
-        common: natural logarithm, 0 or more: what A/A pairs are off by on average.
+        common: natural logarithm, 0 or more: what all may be off by alike, A/A pairs on average.
     """
     count = len(effects)
     middle = sum(math.log(each.value) for each in effects) / count
@@ -52,16 +53,22 @@ def geometric(effects: Sequence[Effect], common: float) -> Mean:
     return Mean(math.exp(middle), math.exp(low), math.exp(high), count)
 
 
-def by_suite(effects: Sequence[tuple[str, Effect]], common: float) -> dict[str, Mean]:
+def by_suite(effects: Sequence[tuple[str, Effect, float]], common: float) -> dict[str, Mean]:
     """Of all cells (`ALL`), and of each suite with several of them and not all.
 
     Args:
-        effects: suite and effect of each cell.
+        effects: suite and effect of each cell, and the ratio that it may be off by for a doubt.
         common: see `geometric`.
     """
-    suites: dict[str, list[Effect]] = {}
-    for suite, each in effects:
-        suites.setdefault(suite, []).append(each)
-    means = {ALL: geometric([each for _, each in effects], common)} if effects else {}
+    suites: dict[str, list[tuple[Effect, float]]] = {}
+    for suite, each, off_by in effects:
+        suites.setdefault(suite, []).append((each, off_by))
+    means = {ALL: _doubted([own[1:] for own in effects], common)} if effects else {}
     several = {name: own for name, own in suites.items() if 1 < len(own) < len(effects)}
-    return means | {name: geometric(own, common) for name, own in several.items()}
+    return means | {name: _doubted(own, common) for name, own in several.items()}
+
+
+def _doubted(effects: Sequence[tuple[Effect, float]], common: float) -> Mean:
+    """Their mean. Doubts of several cells may have one cause, so they do not average out either."""
+    off_by = statistics.mean(math.log(each) for _, each in effects)
+    return geometric([each for each, _ in effects], common + off_by)

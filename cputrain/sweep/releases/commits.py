@@ -133,8 +133,8 @@ def _prepare(
     """
     data, text = side.root / "data", paths.DATA / corpus.FILE
     data.mkdir(exist_ok=True)
-    if text.exists() and not (data / corpus.FILE).exists():
-        shutil.copy(text, data / corpus.FILE)
+    if text.exists():
+        _take_text(text, data / corpus.FILE)
     wanted = data / "experiments.json"
     atomic.write_json(wanted, [experiment.to_json() for experiment in experiments])
     words = ["cputrain.data", "--root", str(data), "--experiments", str(wanted)]
@@ -150,3 +150,13 @@ def _prepare(
     if done.returncode:
         last = (done.stderr.strip() or "no output").splitlines()[-1]
         raise RunError(f"--git {side.label}: preparing its data: {last}")
+
+
+def _take_text(text: Path, kept: Path) -> None:
+    """Have a commit's data folder keep this text; what was made there of another one goes."""
+    new = text.read_bytes()
+    if kept.exists():
+        if kept.read_bytes() == new:
+            return
+        shutil.rmtree(kept.parent)  # all in it is made of the text
+    atomic.write_bytes(kept, new)

@@ -14,10 +14,16 @@ from cputrain.analysis.releases import mean
 from cputrain.analysis.releases.compared import compare
 from cputrain.record import files
 from cputrain.record.noise import Noise
-from cputrain.record.releases import SCHEMA, ReleasesRecord
+from cputrain.record.releases import SCHEMA, ReleasesRecord, TakenPair
 from cputrain.report import releases
 
 pytestmark = pytest.mark.tools
+
+
+def failed(number):
+    """A pass of the cell in which the other side's worker died."""
+    own = {"number": number, "status": "failed", "reason": "two: killed by SIGILL"}
+    return TakenPair(key=taken(1.0).key, sides=(0, 1), **own)
 
 
 def only(pairs):
@@ -86,13 +92,29 @@ def test_other_work_is_no_ratio_and_another_way_of_the_same_work_is_one():
     assert "asked runtime attention_backend" in {each.what for each in other.differences}
 
 
-def test_a_worker_that_failed_is_no_number_and_the_reason_stands_there():
-    failed = taken(1.2, number=4)
-    failed = type(failed)(
-        key=failed.key, number=4, sides=(0, 1), status="failed", reason="two: killed by SIGILL"
-    )
-    cell = only([*usual(1.2), failed])
-    assert cell.effect is None and cell.why == "failed: two: killed by SIGILL"
+def test_a_side_that_fails_in_each_pass_is_no_number_and_the_reason_stands_there():
+    for passes in ((1,), (1, 2)):
+        cell = only([*usual()[:2], *map(failed, passes)])
+        assert cell.effect is None and cell.why == "failed: two: killed by SIGILL"
+        assert not cell.is_open
+
+
+def test_a_pass_that_failed_is_said_and_the_others_stay_a_number():
+    proven = usual(1.2)
+    told, cell = only(proven), only([*proven[:-1], failed(3), taken(1.2, number=4)])
+    assert cell.verdict.word == told.verdict.word == "slower" and cell.effect.passes == 3
+    said = "1 of 4 passes gave no number: failed: two: killed by SIGILL"
+    assert cell.doubts == (said,) and said in releases.causes(cell) and told.doubts == ()
+    other = only([*usual(1.2, losses=1.3), failed(4)])
+    assert other.effect is None
+    assert "losses do not agree" in other.why and other.why.endswith(f"; {said}")
+
+
+def test_an_open_row_is_taken_again_until_two_passes_in_a_row_have_failed():
+    first = [*usual()[:2], taken(1.02, number=1)]
+    assert only(first).is_open
+    assert only([*first, failed(2)]).is_open
+    assert not only([*first, failed(2), failed(3)]).is_open
 
 
 def test_the_mean_of_one_cell_has_its_interval():
@@ -194,3 +216,29 @@ def test_what_a_a_pairs_are_off_by_on_average_is_in_the_mean_of_many_cells():
     assert known.low < 1 < known.high
     unbiased = [taken(1.0, number=n, sides=(0, 0)) for n in (1, 2)]
     assert compare(record([*unbiased, *cells])).means[1][mean.ALL].high < 1
+
+
+def test_a_doubted_row_widens_the_mean_and_does_not_decide_it():
+    """Nor do several: what makes them doubtful may be the same in all."""
+    steady = [*usual(1.0), taken(1.45, cell="jax")]
+    assert compare(record(steady)).means[1][mean.ALL].low > 1.1
+    doubted = [taken(1.45, cell=f"jax{n}", own={"steady": False}) for n in range(12)]
+    for pairs, share in (([*usual(1.0), doubted[0]], 1 / 2), ([*usual()[:2], *doubted], 1.0)):
+        made = compare(record(pairs))
+        known = made.means[1][mean.ALL]
+        assert known.value == pytest.approx(1.45**share, rel=0.01)
+        assert known.low < known.value / 3**share < 1 and known.high > known.value * 3**share
+
+
+def test_a_single_pass_goes_into_the_mean_with_what_the_worst_identical_one_was_off_by():
+    worst, *others = (taken(1.2 if n == 1 else 1.0, number=n, sides=(0, 0)) for n in range(1, 9))
+    cells = [taken(1.0, cell=str(c), number=n) for c in range(4) for n in (1, 2, 3)]
+    made = compare(record([worst, *others, *cells, taken(1.15)]))
+    (cell,) = (cell for cell in made.cells if cell.key.name == "torch")
+    off_by = math.exp(made.noises["torch"].worst)
+    assert cell.effect.low > 1 and cell.effect.value < off_by and cell.verdict.word == "not told"
+    assert cell.in_mean.low == pytest.approx(cell.effect.value / off_by)
+    beside = [math.log(each.effect.value / each.effect.low) for each in made.cells if each != cell]
+    below = math.hypot(*beside, math.log(off_by)) / len(made.cells)
+    known = made.means[1][mean.ALL]
+    assert math.log(known.value / known.low) >= below
