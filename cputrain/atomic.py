@@ -23,7 +23,11 @@ def write_bytes(path: Path, data: bytes, is_synced: bool = True) -> None:
             not take its name; then it is the new one, and may not outlive a power cut.
     """
     make_folder(path.parent, is_synced)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    except OSError as error:
+        _name(error, path)
+        raise
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -87,9 +91,13 @@ def _sync(path: Path, flags: int = 0) -> None:
 
 
 def _name(error: BaseException, path: Path) -> None:
-    """Say of a system's error what file it is about: one of an open file names none."""
-    if isinstance(error, OSError) and error.filename is None:
+    """Say of a system's error what file it is about.
+
+    One of an open file names none, and one of a temporary file a name that nobody has given.
+    """
+    if isinstance(error, OSError):
         error.filename = str(path)
+        del error.filename2  # what it was to be renamed to
 
 
 def write_text(path: Path, text: str) -> None:

@@ -88,3 +88,11 @@ def test_an_error_names_the_file(tmp_path):
         )
         last = done.stderr.splitlines()[-1]
         assert "No space left on device" in last and str(tmp_path) in last, number
+
+
+@pytest.mark.parametrize("name", ["folder", "x" * 250])
+def test_an_error_names_no_temporary_file(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError) as caught:
+        atomic.write_text(tmp_path / name, "x")
+    assert str(tmp_path / name) in str(caught.value) and ".tmp" not in str(caught.value)

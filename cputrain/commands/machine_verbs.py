@@ -15,7 +15,10 @@ def add(verbs: flags.Verbs) -> None:
         "--machine", metavar="NAME", help="whose (default: the only one with records, else this)"
     )
     pack.add_argument(
-        "--to", metavar="FILE", type=Path, help="default: NAME.cputrain.jsonl.gz in this folder"
+        "--to",
+        metavar="FILE|FOLDER",
+        type=Path,
+        help="default: NAME.cputrain.jsonl.gz in this folder",
     )
     merge = verbs.add_parser("merge", help="take in what pack has made, or another clone's results")
     merge.add_argument(

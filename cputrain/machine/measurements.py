@@ -44,15 +44,25 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def merge(path: Path, measured: dict[str, Any]) -> dict[str, Any]:
-    """Put a measurement into machine.json; what the file holds then.
-
-    Of two rates of one thread count the better one is kept, as long as torch is the same; what
-    another torch reached is forgotten. A reason goes when the rate is there.
+    """Put a measurement into machine.json; what the file holds then: see `joined`.
 
     Raises:
         MachineError: the file is damaged, or cannot be written.
     """
-    old = read(path)
+    whole = joined(read(path), measured)
+    try:
+        atomic.write_json(path, whole)
+    except OSError as error:
+        raise MachineError(f"{path}: {error.strerror}") from error
+    return whole
+
+
+def joined(old: dict[str, Any], measured: dict[str, Any]) -> dict[str, Any]:
+    """Two measurements of one machine as one, by whole contents of machine.json.
+
+    Of two rates of one thread count the better one is kept, as long as torch is the same; what
+    another torch reached is forgotten. A reason goes when the rate is there.
+    """
     same = old.get("torch") == measured.get("torch")
     whole = {**old, **measured}
     if measured.get("clock_ghz") is not None:
@@ -71,10 +81,6 @@ def merge(path: Path, measured: dict[str, Any]) -> dict[str, Any]:
     for field in BY_TASK:
         if not whole[field]:
             del whole[field]
-    try:
-        atomic.write_json(path, whole)
-    except OSError as error:
-        raise MachineError(f"{path}: {error.strerror}") from error
     return whole
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from found_suites import ALL
 
 from cputrain import environ, paths
 from cputrain.commands import cli
@@ -66,6 +67,49 @@ def test_what_ends_asv_is_one_line(config):
     with pytest.raises(RunError, match="asv publish failed; it said: ") as caught:
         publishing.publish(config, is_offline=False)
     assert "benchmarks.json" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def merged(config):
+    """The same as after a merge alone: asv has not run here, and so has described no suite."""
+    results = config.parent / "result" / "asv"
+    (results / "benchmarks.json").unlink()
+    (suite,) = (its.suite for its in ALL if its.name == "SeqLen")
+    result = json.loads((results / "mine" / "result.json").read_text())
+    for row in result["results"].values():
+        row[-1] = suite.version
+    (results / "mine" / "result.json").write_text(json.dumps(result))
+    return config
+
+
+def test_results_that_were_merged_are_published_by_the_suites_of_this_clone(merged):
+    pages, problems = publishing.publish(merged, is_offline=False)
+    assert not problems
+    index = json.loads((pages / "index.json").read_text())
+    assert list(index["machines"]) == ["mine"] and len(index["graph_param_list"]) == 1
+    assert {its.benchmark for its in ALL} == index["benchmarks"].keys()
+    assert not (merged.parent / "result" / "asv" / "benchmarks.json").exists()
+
+
+def test_a_suite_that_cannot_be_imported_is_one_line(merged):
+    suites = merged.parent / "benchmarks"
+    suites.mkdir()
+    (suites / "__init__.py").touch()
+    (suites / "mine.py").write_text("import no_such_module")
+    settings = json.loads(merged.read_text()) | {"benchmark_dir": str(suites)}
+    merged.write_text(json.dumps(settings))
+    with pytest.raises(
+        RunError, match=r"asv discovery of the suites failed; .*no_such.*bench\.py list"
+    ) as caught:
+        publishing.publish(merged, is_offline=False)
+    assert "\n" not in str(caught.value)
+    assert not (merged.parent / "result" / "asv" / "benchmarks.json").exists()
+
+
+def test_facts_of_a_machine_alone_are_nothing_to_publish(merged):
+    (merged.parent / "result" / "asv" / "mine" / "result.json").unlink()
+    with pytest.raises(RunError, match="nothing to publish: no results of asv in "):
+        publishing.publish(merged, is_offline=False)
 
 
 def test_nothing_measured_yet_is_one_line(tmp_path):

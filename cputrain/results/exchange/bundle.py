@@ -38,7 +38,7 @@ class Bundle:
     Attributes:
         machine: its name, as the file or the folders say it; not checked.
         members: what it has, by name; the names are checked, the texts are not.
-        problems: what of a folder could not be read.
+        problems: what of a folder could not be read, by path relative to it.
     """
 
     machine: str
@@ -53,6 +53,14 @@ def check_name(name: str) -> None:
     if name.startswith(RECORDS) and packed.is_place(name.removeprefix(RECORDS)):
         return
     raise Refused(f"{os.fsencode(name[:100])!r} is no name that pack gives")
+
+
+def path_in_project(machine: str, name: str) -> str:
+    """Where a member lies in a project, relative to its folder; people are told this of it."""
+    if name.startswith(RECORDS):
+        return f"{RECORDS}{machine}/{name.removeprefix(RECORDS)}"
+    folder, _, file = name.rpartition("/")
+    return "/".join(part for part in ("result", folder, machine, file) if part)
 
 
 def project(folder: Path) -> Path:
@@ -84,7 +92,8 @@ def gather(root: Path, machine: str) -> Bundle:
             problems.append(Problem(path, f"cannot be read: {error.strerror}"))
         except files.RecordError as error:
             problems.append(Problem(path, str(error)))
-    return Bundle(machine, members, tuple(problems))
+    below = (Problem(its.path.relative_to(root), its.reason) for its in problems)
+    return Bundle(machine, members, tuple(below))
 
 
 def _others(root: Path, machine: str) -> Iterator[tuple[str, Path]]:

@@ -32,6 +32,7 @@ from cputrain.results.exchange.bundle import (
     Bundle,
     Refused,
     check_name,
+    path_in_project,
 )
 
 Record = CellRecord | PartsRecord | Altered
@@ -62,7 +63,7 @@ class Checked:
         asv: asv's results, by member.
         peaks: machine.json, as it is.
         tables: rows of engines side by side, by member.
-        refused: "member: why", of each that cannot be used.
+        refused: "path: why", of each that cannot be used.
     """
 
     machine: str
@@ -113,7 +114,7 @@ def check(bundle: Bundle) -> Checked:
             else:
                 checked.asv[name] = asv_files.results(name.partition("/")[2], text, machine)
         except Refused as error:
-            checked.refused.append(f"{name}: {error}")
+            checked.refused.append(f"{path_in_project(machine, name)}: {error}")
     return checked
 
 

@@ -16,11 +16,13 @@ from cputrain.machine import lock
 from cputrain.record import files
 from cputrain.results import packed
 from cputrain.results.exchange import beside, checked, journal, union, where
-from cputrain.results.exchange.bundle import Bundle, Refused
+from cputrain.results.exchange.bundle import PEAKS, Bundle, Refused
 from cputrain.results.exchange.checked import Checked, Record
 from cputrain.results.exchange.sources import bundles
 
 LOCK = "merge.lock"
+UNLOCKED = (packed.FILE, PEAKS)
+"""Files that no sweep writes to, or in a moment and from what lies there then."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def _merge_machine(root: Path, source: Path, its: Bundle) -> Came:
     known, refused = known.called(name), known.refused
     new, counted = _new(root, known, [*refused])
     held = None
-    if any((root / path).exists() and not _is_pack(path) for path in new):
+    if any((root / path).exists() and Path(path).name not in UNLOCKED for path in new):
         held = lock.hold()  # a sweep writes these files too
         new, counted = _new(root, known, [*refused])  # as they are now
     try:
@@ -119,10 +121,6 @@ def _merge_machine(root: Path, source: Path, its: Bundle) -> Came:
         if held:
             held.close()
     return replace(counted, source=source, machine=name, given=its.machine, why=why)
-
-
-def _is_pack(path: str) -> bool:
-    return path.endswith(f"/{packed.FILE}")
 
 
 def _new(root: Path, its: Checked, refused: list[str]) -> tuple[dict[str, bytes], Came]:
@@ -138,11 +136,11 @@ def _new(root: Path, its: Checked, refused: list[str]) -> tuple[dict[str, bytes]
         is_loose = path.is_file() and not path.is_symlink()
         here = _here(path, pack.records.get(place), is_loose)
         if isinstance(here, str):
-            refused.append(f"{place}: {here}")
+            refused.append(f"{folder}/{place}: {here}")
             continue
         joined = union.union(here, other)
         counts[joined.came] += 1
-        refused += [f"{place}: {why}" for why in joined.refused]
+        refused += [f"{folder}/{place}: {why}" for why in joined.refused]
         if joined.record is not None and is_loose:
             new[f"{folder}/{place}"] = msgspec.json.format(_text(joined.record), indent=1) + b"\n"
         elif joined.record is not None:

@@ -41,7 +41,7 @@ def pack(root: Path, machine: str | None = None, to: Path | None = None) -> Pack
     Args:
         root: of the project.
         machine: whose; None is the only one, else this one.
-        to: the file; None is "<machine>.cputrain.jsonl.gz" where this was called.
+        to: the file, or a folder for "<machine>.cputrain.jsonl.gz"; None is where this was called.
 
     Raises:
         UsageError: there is no such machine, or nothing says which.
@@ -53,16 +53,23 @@ def pack(root: Path, machine: str | None = None, to: Path | None = None) -> Pack
         registry.check_name(machine)
     except MachineError as error:
         raise UsageError(f"{error}: nobody could merge it") from error
-    path = to or Path.cwd() / f"{machine}{packfile.SUFFIX}"
+    path = to or Path.cwd()
+    if path.is_dir():
+        path /= f"{machine}{packfile.SUFFIX}"
     whole = bundle.gather(root, machine)
     usable = checked.check(whole)
     out = {line.partition(": ")[0] for line in usable.refused}
-    kept = {name: text for name, text in whole.members.items() if name not in out}
+    kept = {
+        name: text
+        for name, text in whole.members.items()
+        if bundle.path_in_project(machine, name) not in out
+    }
     if not usable.records:
         why = f": {usable.refused[0]}" if usable.refused else ""
         raise RunError(f"{machine}: no record of it can be used{why}")
     texts = private.without(kept, {root.resolve(), root})
-    telling = private.telling(texts, private.names_here())
+    by_path = {bundle.path_in_project(machine, name): text for name, text in texts.items()}
+    telling = private.telling(by_path, private.names_here())
     if telling:
         more = f" and {len(telling) - MOST_TOLD} more" if len(telling) > MOST_TOLD else ""
         where = "; ".join(telling[:MOST_TOLD])

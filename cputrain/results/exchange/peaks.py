@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
+from cputrain.machine import measurements
 from cputrain.results.exchange.bundle import Refused
 
 Threads = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,4}\Z")]
@@ -46,6 +48,23 @@ def check(text: bytes) -> None:
         if not isinstance(library.get("version", ""), str | None):
             raise Refused("not what was measured of a machine (a version is no text)")
         _check(library)
+
+
+def joined(here: bytes, other: bytes) -> bytes | None:
+    """Two files of one machine as one, rate by rate the better; None where it is what lies here.
+
+    Both are checked, and of one CPU: another one gets another name (`where.name_for`).
+
+    Raises:
+        Refused: they are of two releases of torch.
+    """
+    mine, theirs = json.loads(here), json.loads(other)
+    own, their = mine.get("torch"), theirs.get("torch")
+    if own != their:
+        raise Refused(f"peaks are known here of torch {own} and not {their}; those here stay")
+    older, newer = sorted((theirs, mine), key=lambda content: content["date"])
+    whole = measurements.joined(older, newer)
+    return None if whole == mine else (json.dumps(whole, indent=1) + "\n").encode()
 
 
 def _check(value: Any, depth: int = 0) -> None:

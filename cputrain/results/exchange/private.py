@@ -68,5 +68,5 @@ def _own_words() -> frozenset[str]:
     words: set[str] = set()
     for folder in ("cputrain", "benchmarks"):
         for path in (paths.PROJECT / folder).rglob("*.py"):
-            words |= set(re.findall(r"[^\W_]+", path.read_text().lower()))
+            words |= set(re.findall(r"[^\W_]+", path.read_text(encoding="utf-8").lower()))
     return frozenset(words)

@@ -1,10 +1,13 @@
 """The verbs `pack` and `merge`: what they say, and their exit status."""
 
+import json
+
 import pytest
 from made_packs import everything
 from roots import take_root
 
 from cputrain.commands import cli
+from cputrain.record import files
 from cputrain.record.cell import SCHEMA
 from cputrain.results.exchange import packfile
 
@@ -45,10 +48,10 @@ def test_what_was_left_out_or_refused_is_said_and_is_status_1(sweep, run, tmp_pa
     path = sweep.root / "output" / "here" / "SeqLen" / "128" / "run.json"
     path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 99'))
     status, said = run(sweep.root, "pack", "--to", there / "x.gz")
-    assert status == 1 and "left out: output/SeqLen/128/run.json: schema 99" in said
+    assert status == 1 and "left out: output/here/SeqLen/128/run.json: schema 99" in said
     status, said = run(there, "merge", there / "x.gz", there / "none.gz", sweep.root)
     assert status == 1 and f"{there / 'none.gz'}: refused: No such file or directory" in said
-    assert f"{sweep.root}: not taken: output/SeqLen/128/run.json: schema 99" in said
+    assert f"{sweep.root}: not taken: output/here/SeqLen/128/run.json: schema 99" in said
     assert "17 cells of 1 machine" in said
 
 
@@ -57,5 +60,26 @@ def test_bad_usage_is_one_line(sweep, run, tmp_path_factory):
     assert (status, said) == (2, "bench.py: no records of 'her'; there are: here\n")
     status, said = run(tmp_path_factory.mktemp("empty"), "pack")
     assert status == 2 and len(said.splitlines()) == 1
-    status, said = run(sweep.root, "pack", "--to", sweep.root)
+    file = next(sweep.root.glob("result/asv/here/*.json")) / "x.gz"
+    status, said = run(sweep.root, "pack", "--to", file)
     assert status in (1, 2) and len(said.splitlines()) == 1
+
+
+def test_a_folder_gets_the_file_under_its_usual_name(sweep, run, tmp_path_factory):
+    there = tmp_path_factory.mktemp("there")
+    status, said = run(sweep.root, "pack", "--to", there)
+    (file,) = there.iterdir()
+    assert status == 0 and file.name == f"here{packfile.SUFFIX}" and f"{file}: here, 18" in said
+
+
+def test_a_second_run_of_a_machine_is_taken_whole(sweep, run, tmp_path_factory):
+    """Its peaks and asv's copy of its numbers too: nothing is left that would be said."""
+    there = tmp_path_factory.mktemp("there")
+    peaks = sweep.root / "result" / "here" / "machine.json"
+    for date, rates in (("1", {"1": 2e11, "2": 1e11}), ("2", {"1": 1e11, "2": 4e11})):
+        files.write(peaks, {"date": date, "torch": "2.13.0+cpu", "fp32_matmul_flops": rates})
+        assert run(sweep.root, "pack", "--to", there / "x.gz")[0] == 0
+        status, said = run(there, "merge", there / "x.gz")
+        assert status == 0 and "not taken" not in said
+    joined = json.loads((there / "result" / "here" / "machine.json").read_text())
+    assert joined["fp32_matmul_flops"] == {"1": 2e11, "2": 4e11}

@@ -12,7 +12,7 @@ from cputrain.results.exchange import merged
 
 pytestmark = pytest.mark.tools
 
-CELL = "output/SeqLen/128/run.json"
+CELL, PLACE = "output/SeqLen/128/run.json", "output/here/SeqLen/128/run.json"
 
 RECORDS = [
     ('"step_s": [', '"step_s": [NaN, ', "not a run record|not JSON|number is not finite"),
@@ -51,7 +51,7 @@ def test_a_record_that_cannot_be_is_refused_and_the_others_are_taken(
     changed(made, CELL, change)
     (came,) = merged.merge(clone, [made])
     assert (came.machine, came.added) == ("here", 1)
-    assert len(came.refused) == 1 and came.refused[0].startswith(f"{CELL}: ")
+    assert len(came.refused) == 1 and came.refused[0].startswith(f"{PLACE}: ")
     assert re.search(why, came.refused[0]) and "\n" not in came.refused[0]
     assert len(came.refused[0]) < 600
 

@@ -1,8 +1,11 @@
 """One small file of a machine's results: what is in it, and what never is."""
 
 import getpass
+import os
 import platform
 import re
+import subprocess
+import sys
 
 import pytest
 from made_packs import everything, lines_of, packed
@@ -84,12 +87,15 @@ def test_names_that_are_words_of_this_program_tell_nothing(sweep, tmp_path, monk
 
 
 def test_what_cannot_be_used_is_left_out_and_said(sweep, tmp_path):
-    path = sweep.root / "output" / "here" / "SeqLen" / "128" / "run.json"
-    path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', '"schema": 1'))
+    old, half = (f"output/here/SeqLen/{value}/run.json" for value in (128, 512))
+    text = (sweep.root / old).read_text()
+    (sweep.root / old).write_text(text.replace(f'"schema": {SCHEMA}', '"schema": 1'))
+    (sweep.root / half).write_text(text[: len(text) // 2])
     made = packing.pack(sweep.root, "here", tmp_path / "x.gz")
-    assert made.records == 17
-    (line,) = made.left_out
-    assert line.startswith("output/SeqLen/128/run.json: written by an earlier version: run the ")
+    assert made.records == 16 and len(made.left_out) == 2
+    said = dict(line.split(": ", 1) for line in made.left_out)
+    assert said[old].startswith("written by an earlier version: run the ")
+    assert said[half].startswith("not JSON")
 
 
 def test_without_anything_to_pack_it_is_one_line(sweep, tmp_path_factory, tmp_path):
@@ -114,3 +120,18 @@ def test_what_is_read_is_what_was_written(sweep, tmp_path):
     bundle = packfile.read(path)
     assert bundle.machine == "here"
     assert {n: t.decode() for n, t in bundle.members.items()} == members(path)
+
+
+NAMES = """
+import locale
+from cputrain.results.exchange import private
+assert locale.getpreferredencoding(False).lower() != "utf-8"
+private.names_here()
+"""
+
+
+def test_names_are_looked_for_in_a_locale_that_is_not_utf_8():
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "LOGNAME": "ada-m"}
+    command = [sys.executable, "-c", NAMES]
+    done = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
