@@ -36,7 +36,7 @@ class Bpe:
         path = root / f"bpe-{corpus.fingerprint[:12]}-{vocab_size}.json"
         if path.exists():
             try:
-                tokenizer = Tokenizer.from_str(path.read_text())
+                tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
             except Exception as error:  # the library raises nothing narrower
                 raise DataError(f"{path} is damaged: not a tokenizer; delete it") from error
         else:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain import atomic
+from cputrain.data.alone import alone
 
-FILE = "corpus.json"
+FILE, LOCK = "corpus.json", ".corpus.lock"
 ROWS = 1000
 """Rows of the built-in corpus, and the fewest that the hub's data set must have."""
 
@@ -54,7 +55,8 @@ def fingerprint(rows: tuple[str, ...]) -> str:
 def load(root: Path, *, offline: bool) -> Corpus:
     """The corpus kept under `root`; where there is none, it is made and kept.
 
-    What is kept stays, also where the hub can be reached later: figures stay comparable.
+    What is kept stays, also where the hub can be reached later: figures stay comparable. One
+    process makes it; others wait and take the same.
 
     Args:
         root: the data folder.
@@ -67,10 +69,14 @@ def load(root: Path, *, offline: bool) -> Corpus:
     try:
         if path.exists():
             return _kept(path)
-        rows, source, note = _made(root, offline)
-        corpus = Corpus(rows, source, fingerprint(rows), note)
-        content = {"source": source, "fingerprint": corpus.fingerprint, "rows": rows}
-        atomic.write_json(path, content)
+        atomic.make_folder(root)
+        with alone(root / LOCK):
+            if path.exists():  # another process has made it meanwhile
+                return _kept(path)
+            rows, source, note = _made(root, offline)
+            corpus = Corpus(rows, source, fingerprint(rows), note)
+            content = {"source": source, "fingerprint": corpus.fingerprint, "rows": rows}
+            atomic.write_json(path, content)
     except OSError as error:
         raise DataError(f"{error.filename or path}: {error.strerror or error}") from error
     return corpus

@@ -14,7 +14,8 @@ from cputrain.experiment.activations import is_gated
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.model import on_paper, shares
 from cputrain.model.attention_flops import has_fused_kernel
-from cputrain.model.kept import block_numbers, pair_numbers
+from cputrain.model.attention_kept import pair_numbers
+from cputrain.model.kept import block_numbers
 from cputrain.model.shapes import alike, is_trained, n_params, n_trained
 
 FLOAT = 4

@@ -11,6 +11,7 @@ from __future__ import annotations
 from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 from cputrain.experiment.rules import EXPERTS as EXPERTS
+from cputrain.model.attention_kept import attention_numbers
 from cputrain.model.transformer import Shapes, attention_shapes, layer
 
 TOP = 2
@@ -47,15 +48,11 @@ def weight_use(experiment: Experiment) -> dict[str, float]:
 def kept(experiment: Experiment) -> int:
     """Numbers kept for the backward pass by one block for one micro-batch.
 
-    Both norms' inputs and outputs, q, k, v and attention's output; of each token's experts its
-    copy, the hidden layer before and after the activation, the output as it is and weighted.
+    Both norms' inputs and outputs, and attention's; of each token's experts its copy, what a
+    transformer's MLP keeps of the hidden layer, the output as it is and weighted.
     """
     model, training = experiment.model, experiment.training
     tokens = training.batch_size * training.seq_len
-    inner = model.n_head * model.d_head
-    before = hidden(experiment) * (2 if is_gated(model.activation) else 1)
-    attention = 4 * model.n_embd + 2 * inner + 2 * model.kv_heads * model.d_head
-    numbers = tokens * (attention + TOP * (3 * model.n_embd + before + hidden(experiment)))
-    if experiment.runtime.attention_backend == "manual":
-        numbers += model.n_head * tokens * (model.window or training.seq_len)  # the weights
-    return numbers
+    inner = hidden(experiment) * (4 if is_gated(model.activation) else 2)
+    numbers = tokens * (4 * model.n_embd + TOP * (3 * model.n_embd + inner))
+    return numbers + attention_numbers(experiment)

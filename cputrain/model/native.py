@@ -17,7 +17,7 @@ PANEL = 32
 PACKED = 1 << 20
 """Numbers of a factor that are packed at a time, about (matmul.h)."""
 PAGE = 1024
-"""Numbers of a page: those that nobody touches take no memory."""
+"""Numbers of a page: those that nobody touches take no memory, unless pages are huge."""
 
 
 def pairs(length: int) -> int:
@@ -26,14 +26,18 @@ def pairs(length: int) -> int:
 
 
 def activation_numbers(experiment: Experiment) -> int:
-    """Numbers in the one allocation that memory.c makes, as far as they are touched."""
+    """Numbers in the one allocation that memory.c makes, as far as they are touched.
+
+    A huge page is longer than the rest of a row behind the mask: where the experiment asks for them
+    all of attention's weights count. With huge_pages = "default" that is the machine's to say, and
+    they count by small pages: too few on a machine that gives huge pages unasked.
+    """
     model, training = experiment.model, experiment.training
     rows, width, hidden = training.batch_size * training.seq_len, model.n_embd, model.hidden
     inner = model.n_head * model.d_head
     heads, length = training.batch_size * model.n_head, training.seq_len
-    weights = sum(
-        queries * min(length, _up(end, PAGE)) for queries, end in blocks(training.seq_len)
-    )
+    page = length if experiment.system.huge_pages in ("madvise", "always") else PAGE
+    weights = sum(queries * min(length, _up(end, page)) for queries, end in blocks(length))
     # Norms' results and what they leave; q, k, v and output; slopes and what is activated.
     block = rows * (4 * width + 4 * inner + 2 * hidden) + heads * weights
     head = max(_up(length, PANEL) * model.d_head, _up(model.d_head, PANEL) * length)

@@ -22,8 +22,8 @@ from cputrain.experiment import Experiment
 from cputrain.experiment.activations import is_gated
 from cputrain.model import on_paper
 from cputrain.model.attention_flops import has_fused_kernel
+from cputrain.model.attention_kept import pair_numbers
 from cputrain.model.flops import flops_per_step
-from cputrain.model.kept import pair_numbers
 from cputrain.model.products import runs
 from cputrain.model.shapes import Alike, alike, n_trained
 

@@ -1,6 +1,7 @@
 """The corpus: kept, checked on load, and replaced by the built-in one in one line."""
 
 import json
+import threading
 
 import pytest
 
@@ -53,13 +54,29 @@ def test_what_the_hub_gives_is_kept_and_found_again(tmp_path, monkeypatch):
     again = corpus.load(tmp_path, offline=True)
     assert again == first
     assert again.rows == rows and again.source == "made" and again.note is None
-    assert [path.name for path in tmp_path.iterdir()] == [corpus.FILE]
+    assert {path.name for path in tmp_path.iterdir()} == {corpus.FILE, corpus.LOCK}
 
 
 def test_a_kept_corpus_is_not_replaced_when_the_hub_comes_back(tmp_path, untouchable):
     first = corpus.load(tmp_path, offline=True)
     again = corpus.load(tmp_path, offline=False)
     assert again.fingerprint == first.fingerprint
+
+
+def test_two_at_once_of_which_one_misses_the_hub_take_the_same(tmp_path, monkeypatch):
+    loaded = []
+    other = threading.Thread(target=lambda: loaded.append(corpus.load(tmp_path, offline=True)))
+
+    def fetch(root, least):
+        other.start()
+        other.join(0.5)  # time for it to make its own
+        return ("row 1", "row 2"), "made"
+
+    monkeypatch.setattr(hub, "fetch", fetch)
+    loaded.append(corpus.load(tmp_path, offline=False))
+    other.join()
+    kept = corpus.load(tmp_path, offline=True)
+    assert [text.fingerprint for text in loaded] == [kept.fingerprint] * 2
 
 
 def test_the_fingerprint_knows_where_rows_end():

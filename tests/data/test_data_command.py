@@ -73,7 +73,7 @@ def test_what_experiments_need_is_prepared_each_once(tmp_path, capsys):
     out = capsys.readouterr().out
     assert out.count("bytes: ") == 2 and out.count("bpe-300: ") == 1 and out.count("paths: ") == 1
     names = sorted(name.name.split("-")[0] for name in root.iterdir())
-    assert names == ["bpe", "corpus", "corpus.json"] + ["tokens"] * 6
+    assert names == [".corpus.lock", "bpe", "corpus", "corpus.json"] + ["tokens"] * 6
     before = {name: name.stat().st_mtime_ns for name in root.iterdir()}
     for experiment in experiments:
         feed = open_feed(experiment, root, offline=True)

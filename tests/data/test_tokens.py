@@ -1,6 +1,7 @@
 """Token arrays: true to the text, kept by fingerprint, checked on load."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -124,6 +125,28 @@ def test_a_damaged_tokenizer_is_one_line(tmp_path):
     path.write_text("{}")
     with pytest.raises(DataError, match="delete it"):
         token_array(TEXT, 270, 3, tmp_path)
+
+
+TOKENS = """
+import locale, sys
+from pathlib import Path
+from cputrain.data.corpus import Corpus
+from cputrain.data.tokens import tokenizer
+assert locale.getpreferredencoding(False).lower() != "utf-8"
+text = Corpus(("gr\\xf6\\xdfe, gr\\xf6\\xdfer", "end"), "made", "0" * 64)
+for _ in ("made", "kept"):
+    print([ids.tolist() for ids in tokenizer(text, 270, Path(sys.argv[1])).encode(text.rows)])
+"""
+
+
+def test_a_kept_tokenizer_is_the_same_in_a_locale_that_is_not_utf_8(tmp_path):
+    pytest.importorskip("tokenizers")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-c", TOKENS, str(tmp_path)]
+    done = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    made, kept = done.stdout.splitlines()
+    assert kept == made
 
 
 @pytest.mark.parametrize("vocab_size, rows", [(256, 1), (257, 0), (257, 5)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from settled import settled
 
-from cputrain.model import flops, gmlp, initial, lstm, moe, shapes, ssm
+from cputrain.model import flops, gmlp, initial, kept, lstm, moe, shapes, ssm
 from cputrain.model.shapes import n_params
 from cputrain.model.widths import gpt_block, nearest
 
@@ -176,14 +176,25 @@ def held(experiment):
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"batch_size": 2, "seq_len": 400, "n_embd": 128}, {"attention_backend": "manual"}],
-    ids=str,
-)
+@pytest.mark.parametrize("changes", [{}, {"batch_size": 2, "seq_len": 400, "n_embd": 128}], ids=str)
 def test_what_a_block_keeps_is_estimated(name, changes):
-    if "attention_backend" in changes and name != "moe":
-        pytest.skip("has no attention")
     experiment = ARCHITECTURES[name].but(**changes)
     one_layer, two_layers = (held(experiment.but(n_layer=n)) for n in (1, 2))
     assert OTHERS[name].kept(experiment) == pytest.approx(two_layers - one_layer, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"attention_backend": "manual"},
+        {"attention_backend": "manual", "dropout": 0.1},
+        {"attention_backend": "manual", "attention": "sliding", "window": 64},
+        {"attention": "sliding", "window": 64},
+        {"activation": "swiglu", "n_kv_head": 1},
+    ],
+    ids=str,
+)
+def test_experts_keep_what_attention_dropout_and_gates_need(changes):
+    experiment = ARCHITECTURES["moe"].but(**changes)
+    one_layer, two_layers = (held(experiment.but(n_layer=n)) for n in (1, 2))
+    assert 0.85 < (two_layers - one_layer) / kept.block_numbers(experiment) < 1.05

@@ -101,6 +101,18 @@ def test_attention_by_hand_keeps_every_pair():
     assert dropped.activations - by_hand.activations == masks
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_all"), [("default", 0), ("never", 0), ("madvise", 1), ("always", 1)]
+)
+def test_with_huge_pages_own_c_touches_all_of_attention(asked, is_all):
+    own = {"engine": "native", "attention_backend": "manual", "seq_len": 4096, "n_layer": 2}
+    small, huge = (settled(**own, huge_pages=pages) for pages in ("default", asked))
+    # Rows of 4096 in pages of 1024: the first quarter of them leaves three untouched, and so on.
+    untouched = 4 * 2 * 4 * 1024 * 1024 * (3 + 2 + 1)
+    more = memory_estimate.memory_bytes(huge).total - memory_estimate.memory_bytes(small).total
+    assert more == is_all * untouched
+
+
 def test_buffers():
     assert of().buffers == 0
     assert of(attention_backend="manual").buffers == 256 * 256

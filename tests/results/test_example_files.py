@@ -1,7 +1,10 @@
 """example/ from a machine's results, README's part from it, and its line beside other machines."""
 
 import datetime
+import os
 import shutil
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -234,3 +237,22 @@ def test_the_verb_takes_a_folder_and_a_machine():
     args = cli.parse(["example", "--from", "/there", "--machine", "m"])
     assert (str(args.source), args.machine) == ("/there", "m")
     assert cli.parse(["example"]).source is None
+
+
+MAKE = """
+import locale, sys
+from pathlib import Path
+from cputrain.report import example_files
+assert locale.getpreferredencoding(False).lower() != "utf-8"
+example_files.make(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+
+
+def test_letters_of_the_readme_stay_in_a_locale_that_is_not_utf_8(sweep, clone):
+    page = clone / "README.md"
+    page.write_text(EMPTY + "Gr\xf6\xdfe", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-c", MAKE, str(sweep.root), str(clone)]
+    done = subprocess.run(command, env=os.environ | plain, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert page.read_text(encoding="utf-8").endswith("Gr\xf6\xdfe")

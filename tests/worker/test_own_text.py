@@ -3,6 +3,8 @@
 import fcntl
 import json
 import os
+import tempfile
+import threading
 
 import numpy as np
 import pytest
@@ -14,7 +16,6 @@ from cputrain.worker import answering
 from cputrain.worker.training import making, on_disk, rows, sources
 
 TEXTS = [f"Document {n}: \u00e4\u00f6\u00fc and so on." for n in range(57)]
-PLAN = TrainingPlan(steps=10)
 
 
 def written(folder, kind):
@@ -148,6 +149,23 @@ def test_tokens_that_are_being_made_stay_and_those_of_a_killed_process_go(tmp_pa
     kept(tmp_path)
     os.close(handle)
     assert (making / on_disk.TRAIN).exists() and not killed.exists()
+
+
+def test_a_new_folder_is_not_taken_for_that_of_a_killed_process(tmp_path, monkeypatch):
+    mkdtemp = tempfile.mkdtemp
+    other = threading.Thread(target=on_disk._aside, args=(tmp_path / "data" / "own-2",))
+
+    def first_the_other(**where):
+        monkeypatch.undo()
+        made = mkdtemp(**where)
+        other.start()
+        other.join(0.5)  # time for it to remove what nobody holds
+        return made
+
+    monkeypatch.setattr(tempfile, "mkdtemp", first_the_other)
+    train, _, _ = kept(tmp_path)
+    other.join()
+    assert len(train.ids) > 0
 
 
 @pytest.mark.parametrize("name", [on_disk.TRAIN, on_disk.REST, on_disk.FACTS])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from cputrain.experiment import Experiment
-from cputrain.model.kept import pair_numbers
+from cputrain.model.attention_kept import pair_numbers
 from cputrain.model.shapes import weight_shapes
 
 BARRIERS = "cse_barrier_expander"

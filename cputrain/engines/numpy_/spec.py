@@ -13,7 +13,8 @@ from cputrain.knobs.general import together_with
 from cputrain.knobs.inforce import Check
 from cputrain.knobs.matmul import Matmul
 from cputrain.knobs.omp_runtime import OmpRuntime
-from cputrain.model.kept import block_numbers, pair_numbers
+from cputrain.model.attention_kept import pair_numbers
+from cputrain.model.kept import block_numbers
 
 FLOAT = 4
 """Bytes of a float32."""

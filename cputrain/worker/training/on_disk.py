@@ -18,6 +18,7 @@ import numpy as np
 
 from cputrain import atomic
 from cputrain.data import tokenizer_file
+from cputrain.data.alone import alone
 from cputrain.data.batches import END
 from cputrain.data.corpus import DataError
 from cputrain.data.tokenizer_file import FromFile
@@ -27,6 +28,7 @@ from cputrain.worker.training.ids_file import IdsOnDisk, IdsWriter
 from cputrain.worker.training.making import Making, Say, silent
 
 TRAIN, REST, FACTS = "train.tokens", "validation.tokens", "facts.json"
+LOCK = ".own.lock"
 END_IDS = np.array([END])
 
 
@@ -105,13 +107,7 @@ def _make(
     say: Say,
 ) -> None:
     """Write the tokens into a folder aside, which then takes its place."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(".own-*"):
-        if (handle := _held(left)) is not None:  # of a process that was killed: nobody holds it
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(handle)
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    handle = _held(aside)
+    aside, handle = _aside(folder)
     try:
         encoder = given or own_tokenizer.tokenizer(files, vocab_size, folder.parent)
         is_bytes = encoder.file() == tokenizer_file.of_bytes()
@@ -152,6 +148,18 @@ def _make(
         shutil.rmtree(aside, ignore_errors=True)  # there is none where all went well
         if handle is not None:
             os.close(handle)
+
+
+def _aside(folder: Path) -> tuple[Path, int | None]:
+    """A new folder beside it, and its lock; those of processes that were killed are removed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with alone(folder.parent / LOCK):  # a new one is nobody's until it is locked
+        for left in folder.parent.glob(".own-*"):
+            if (handle := _held(left)) is not None:  # nobody holds it
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(handle)
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        return aside, _held(aside)
 
 
 def _put(aside: Path, folder: Path) -> None:

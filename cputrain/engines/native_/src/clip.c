@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-enum { PIECES = 256 }; /* sums that are added up in their order, whoever made them */
+/* What a turn of a loop takes: one number a turn would have "dynamic" wait for each. The sums are
+   added up in their order, whoever made them. */
+enum { PIECES = 256 };
 
 double clip(long n, float *x, double most)
 {
@@ -23,9 +25,13 @@ double clip(long n, float *x, double most)
     const double norm = sqrt(total);
     if (norm > most) {
         const float scale = (float)(most / norm);
-#pragma omp parallel for simd schedule(runtime)
-        for (long i = 0; i < n; i++)
-            x[i] *= scale;
+#pragma omp parallel for schedule(runtime)
+        for (int piece = 0; piece < PIECES; piece++) {
+            const long start = piece * each, end = start + each < n ? start + each : n;
+#pragma omp simd
+            for (long i = start; i < end; i++)
+                x[i] *= scale;
+        }
     }
     return norm;
 }
