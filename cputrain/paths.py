@@ -49,6 +49,12 @@ def asv_results(mode: str) -> Path:
     return RESULT / ("asv-quick" if mode == "quick" else "asv")
 
 
+def shown(path: Path, root: Path | None = None) -> Path:
+    """A path as it is typed in the folder `root` (None: the project's), where it lies there."""
+    inside = ROOT if root is None else root
+    return path.relative_to(inside) if path.is_relative_to(inside) else path
+
+
 def recordable(path: Path) -> str:
     """A path that somebody has named, as text for a record. Raises UsageError: it is not UTF-8."""
     text = str(path)

@@ -2,4 +2,5 @@
 
 from cputrain.sweep import plan
 
-ALL = plan.discover()
+ALL, BROKEN = plan.survey()
+assert not BROKEN, BROKEN

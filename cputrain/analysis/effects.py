@@ -58,7 +58,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
             continue
         pairs = counted(cell.workers, at)
         if not pairs.passes:
-            _say(rows[index], _why_none(cell, pairs))
+            columns.add_reason(rows[index], _why_none(cell, pairs))
         else:
             # Cells that share their workers share their effect.
             owner = cell.workers[-1].session, cell.same_as or cell.name
@@ -67,10 +67,10 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
                 cell.workers, pairs, known.of(cell, pairs), at, more
             )
             effects[index] = by_owner[owner] = its
-            _say(rows[index], its.effect.reason)
+            columns.add_reason(rows[index], its.effect.reason)
             if not cell.is_baseline:
-                _say(rows[index], _why_not_told(its))
-                _say(rows[index], its.of_elsewhere)
+                columns.add_reason(rows[index], _why_not_told(its))
+                columns.add_reason(rows[index], its.of_elsewhere)
             rows[index] |= _columns(its)
         rows[index] |= _dropped(pairs)
     return Analysis(cells, rows, effects, known, at, further)
@@ -123,7 +123,3 @@ def _why_not_told(known: CellEffect) -> str | None:
     """Why nothing is told, although its interval may not hold 1."""
     is_told = known.verdict.word != "not told" or known.effect.low is None
     return None if is_told else known.of_little
-
-
-def _say(row: Row, words: str | None) -> None:
-    row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None

@@ -45,7 +45,7 @@ def moments(cells: Sequence[CellRow]) -> dict[str, list[tuple[float, float]]]:
     by_session: dict[str, list[tuple[float, float]]] = {}
     for worker in _beside_default(cells):
         if worker.pairs:
-            moment = _started(worker), _reference_s(worker)
+            moment = _started(worker), worker.reference_s
             by_session.setdefault(worker.session, []).append(moment)
     return {name: sorted(its) for name, its in sorted(by_session.items())}
 
@@ -77,7 +77,7 @@ def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMom
     for worker in _ever_beside_default(cells):
         if worker.pairs:
             at = [places.of(worker, pair) for pair in worker.pairs]
-            moment = PlacedMoment(_started(worker), _reference_s(worker), far(at))
+            moment = PlacedMoment(_started(worker), worker.reference_s, far(at))
             by_session.setdefault(worker.session, []).append(moment)
     ascending = {name: sorted(its, key=lambda each: each.at_s) for name, its in by_session.items()}
     return dict(sorted(ascending.items()))
@@ -132,7 +132,3 @@ def _counts(worker: WorkerRecord) -> tuple[int, int] | None:
 
 def _started(worker: WorkerRecord) -> float:
     return datetime.datetime.fromisoformat(worker.started).timestamp()
-
-
-def _reference_s(worker: WorkerRecord) -> float:
-    return statistics.median(pair.reference.median_s for pair in worker.pairs)

@@ -46,25 +46,24 @@ def candidates(
     analysis: Analysis,
     session: str | None = None,
     seconds: Mapping[Key, float] | None = None,
-    with_identical: bool = False,
 ) -> list[Candidate[Key]]:
     """The cells that have an effect, each measurement once: not those that share another's.
+
+    Nor A/A cells, of which nothing is open: their effect is 1.
 
     Args:
         analysis: of one machine.
         session: only cells that were measured in it; None takes all.
         seconds: that one more pass of a cell takes, where that is known better than by its last
             worker and the pairs that it would have.
-        with_identical: also A/A cells, of which nothing is open: their effect is 1.
     """
     given = seconds or {}
     chosen = []
     for index, known in analysis.effects.items():
         cell = analysis.cells[index]
         key = (cell.suite, cell.value)
-        is_left_out = identical.is_identical(cell) and not with_identical
         is_of_another = session is not None and cell.workers[-1].session != session
-        if cell.same_as is not None or is_left_out or is_of_another:
+        if cell.same_as is not None or identical.is_identical(cell) or is_of_another:
             continue
         pairs = pass_pairs.of_cell(cell, analysis.pass_pairs)
         takes_s = given[key] if key in given else pass_s(cell.workers[-1], pairs.taken)

@@ -28,7 +28,7 @@ class HubError(RuntimeError):
     """The hub's data set cannot be had: one line says why."""
 
 
-def probe(endpoint: str = ENDPOINT, name: str = NAME, patience_s: float = PROBE_S) -> None:
+def probe(endpoint: str = ENDPOINT, patience_s: float = PROBE_S) -> None:
     """Ask the hub for the data set's card and wait at most `patience_s` seconds.
 
     Raises:
@@ -37,7 +37,7 @@ def probe(endpoint: str = ENDPOINT, name: str = NAME, patience_s: float = PROBE_
     outcome: list[str | None] = []
 
     def ask() -> None:
-        url = f"{endpoint}/api/datasets/{name}"
+        url = f"{endpoint}/api/datasets/{NAME}"
         try:
             urllib.request.urlopen(url, timeout=patience_s).close()
             outcome.append(None)

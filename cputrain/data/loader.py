@@ -64,11 +64,6 @@ class Loader:
         threads = [*self._documents.threads, *self._threads]
         return tuple(thread.native_id for thread in threads if thread.native_id is not None)
 
-    @property
-    def ready(self) -> int:
-        """Batches in the queue."""
-        return len(self._ready)
-
     def next(self) -> Batch:
         """The next batch, waited for.
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cputrain.engines import specs
-from cputrain.knobs.knob import Knob
-from cputrain.knobs.knob import Placement as Placement
+from cputrain.knobs.knob import Knob, Placement
 
 if TYPE_CHECKING:
     from cputrain.experiment import Experiment

@@ -33,7 +33,7 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("samples", "tries", "deadline_s"):
             whole(self, name, 1)
-        whole_or_none(self, "steps", 1)
-        whole_or_none(self, "micro_batches", 1)
+        whole_or_none(self, "steps")
+        whole_or_none(self, "micro_batches")
         whole(self, "warm_up_steps", 2)
         real(self, "warm_up_s", 0.0, 3600.0)

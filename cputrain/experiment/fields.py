@@ -24,10 +24,10 @@ def whole(part: object, name: str, least: int, most: int | None = None) -> None:
         refuse(name, value, f"a whole number of at most {most} is needed")
 
 
-def whole_or_none(part: object, name: str, least: int, most: int | None = None) -> None:
-    """As `whole`, or None."""
+def whole_or_none(part: object, name: str, most: int | None = None) -> None:
+    """None, or as `whole`, of at least 1."""
     if getattr(part, name) is not None:
-        whole(part, name, least, most)
+        whole(part, name, 1, most)
 
 
 def real(part: object, name: str, low: float, high: float) -> None:

@@ -80,7 +80,7 @@ class Model:
         for name in ("n_layer", "n_embd", "n_head", "mlp_ratio"):
             whole(self, name, 1, MOST[name])
         for name in ("n_kv_head", "head_dim", "window"):
-            whole_or_none(self, name, 1, MOST.get(name))
+            whole_or_none(self, name, MOST.get(name))
         one_of(self, "activation", tuple(ACTIVATIONS))
         real(self, "dropout", 0.0, 0.9)
         one_of(self, "attention", ATTENTION)
@@ -173,7 +173,7 @@ class Training:
         one_of(self, "fine_tuning", FINE_TUNING)
         for name in ("seq_len", "batch_size", "grad_accum", "loader_queue"):
             whole(self, name, 1, MOST[name])
-        whole_or_none(self, "rows", 1)
+        whole_or_none(self, "rows")
         for name in ("seed", "lr_warmup_steps", "loader_workers"):
             whole(self, name, 0, MOST.get(name))
         flag(self, "activation_checkpointing")

@@ -37,7 +37,7 @@ def check(
     """Raise ExperimentError for the first rule that the parts break together."""
     _architecture(model)
     _without_transformer(model, training, runtime)
-    _window(model, training, runtime)
+    _window(model, training)
     _data(model, training)
     _training(model, training, runtime)
     _compile(runtime)
@@ -78,7 +78,7 @@ def _without_transformer(model: Model, training: Training, runtime: Runtime) -> 
         refuse("precision", training.precision, rule)
 
 
-def _window(model: Model, training: Training, runtime: Runtime) -> None:
+def _window(model: Model, training: Training) -> None:
     if (model.attention == "full") != (model.window is None):
         needed = "no window" if model.attention == "full" else "a window"
         refuse("window", model.window, f"attention = {model.attention!r} has {needed}")

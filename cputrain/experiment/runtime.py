@@ -74,7 +74,7 @@ class Runtime:
                 one_of(self, name, allowed)
         for name in ("fusion", "lto", "auto_kernel_selection"):
             flag(self, name)
-        whole_or_none(self, "loss_chunk", 1)
+        whole_or_none(self, "loss_chunk")
 
 
 NAMES = {

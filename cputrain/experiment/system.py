@@ -85,7 +85,7 @@ class System:
 
     def __post_init__(self) -> None:
         for name in ("cores", "threads", "processes", "intra_op_threads", "inter_op_threads"):
-            whole_or_none(self, name, 1)
+            whole_or_none(self, name)
         for name, allowed in NAMES.items():
             one_of(self, name, allowed)
         if isinstance(self.frequency_ghz, str):

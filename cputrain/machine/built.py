@@ -26,12 +26,10 @@ class Built:
 
     Attributes:
         compiler: "g++" or "clang++" (or gcc or clang: they leave the same name).
-        version: as the compiler names itself.
         switches: of each object file that was linked; empty where none were recorded.
     """
 
     compiler: str
-    version: str
     switches: tuple[tuple[str, ...], ...]
 
     def last(self, pattern: str) -> list[str]:
@@ -63,7 +61,7 @@ def read(path: Path) -> Built:
     if not any(" " in record for record in records):
         records = [" ".join(records)] if records else []  # GCC before 11: a string for each
     switches = tuple(tuple(record.split()) for record in records)
-    return Built("clang++" if clang else "g++", (clang or gcc)[0], switches)
+    return Built("clang++" if clang else "g++", switches)
 
 
 def linked_names(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ class Finding:
     Attributes:
         level: ok; warn disturbs measurements; missing is an optional piece; unknown where the
             machine does not say.
-        what: one line.
+        text: one line.
         do: one line for each warn and missing, empty otherwise.
     """
 

@@ -1,4 +1,4 @@
-"""The ladder of instruction sets of this CPU, and whether it reaches a level. Standard library.
+"""Whether this CPU has the instructions of a level of x86. Standard library.
 
 Names of single instructions are the kernel's, of /proc/cpuinfo.
 """
@@ -10,35 +10,11 @@ from pathlib import Path
 from cputrain.machine import cpu, reading
 
 X86 = {
-    "sse2": ("sse2",),
     "sse4_2": ("ssse3", "sse4_1", "sse4_2", "popcnt"),
     "avx2": ("avx2", "fma", "f16c", "bmi2"),
     "avx512": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-    "avx512_vnni": ("avx512_vnni",),
-    "avx512_bf16": ("avx512_bf16",),
-    "amx": ("amx_tile", "amx_int8", "amx_bf16"),
 }
-"""Rungs of x86-64, each with what it adds; the second to fourth are the psABI's v2 to v4."""
-ARM = {
-    "neon": ("asimd",),
-    "dot_product": ("asimddp",),
-    "bf16": ("bf16",),
-    "sve": ("sve",),
-    "sve2": ("sve2",),
-    "sme": ("sme",),
-}
-"""Rungs of 64-bit Arm. A CPU may have an upper one without one below it."""
-
-
-def ladder(root: Path = reading.ROOT) -> tuple[str, ...]:
-    """The rungs that this CPU has all of, lowest first; none on other architectures.
-
-    Raises:
-        Unknown: /proc/cpuinfo does not say.
-    """
-    rungs = X86 if is_x86(root) else ARM
-    has = cpu.info(root, "flags", "Features").split()
-    return tuple(name for name, needed in rungs.items() if all(flag in has for flag in needed))
+"""Rungs of x86-64, each with what it adds to the one below: the psABI's v2 to v4."""
 
 
 def is_x86(root: Path = reading.ROOT) -> bool:

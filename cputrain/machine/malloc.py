@@ -24,6 +24,8 @@ LARGE = 33 << 20
 
 LARGEST_LEARNED = (32 << 20) - (64 << 10)
 """Bytes of the largest block whose return glibc learns from, about."""
+TRIES = 4
+"""Of a large block, after a first one."""
 
 
 def raise_thresholds(size: int) -> None:
@@ -72,7 +74,7 @@ def is_glibc(file: str) -> bool:
     return GLIBC.fullmatch(Path(file).name) is not None
 
 
-def faults_of_a_large_block(tries: int = 4) -> int:
+def faults_of_a_large_block() -> int:
     """Minor page faults of taking, writing and freeing `LARGE` bytes once more.
 
     The least of some tries after a first one: the kernel's moving of pages between nodes counts
@@ -84,7 +86,7 @@ def faults_of_a_large_block(tries: int = 4) -> int:
     """
     library = _library()
     counted = []
-    for _ in range(1 + tries):
+    for _ in range(1 + TRIES):
         before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
         block = library.malloc(LARGE)
         if not block:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,10 +41,9 @@ class LoadedRuntime:
 
 @dataclass(frozen=True)
 class TeamMember:
-    """A thread of a team: OpenMP's number, the kernel's id, and the CPUs that it may run on."""
+    """A thread of a team: OpenMP's number, and the CPUs that it may run on."""
 
     number: int
-    thread: int
     cpus: tuple[int, ...]
 
 
@@ -97,7 +95,7 @@ def team() -> list[TeamMember]:
 
     def look(_: object) -> None:
         cpus = tuple(sorted(os.sched_getaffinity(0)))
-        members.append(TeamMember(scope.omp_get_thread_num(), threading.get_native_id(), cpus))
+        members.append(TeamMember(scope.omp_get_thread_num(), cpus))
 
     region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(look)
     scope[ENTRY](region, None, ctypes.c_uint(0), ctypes.c_uint(0))

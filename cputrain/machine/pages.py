@@ -1,4 +1,4 @@
-"""Where a process's pages are, and how large: what the kernel shows of them.
+"""Where this process's pages are, and how large: what the kernel shows of them.
 
 Standard library only. Formats: Linux's Documentation/filesystems/proc.rst (smaps,
 smaps_rollup) and numa(7) (numa_maps).
@@ -45,15 +45,15 @@ class Policy:
         return self.mode + (f" on {', '.join(map(str, self.nodes))}" if self.nodes else "")
 
 
-def numa_maps(root: Path = reading.ROOT, pid: int | str = "self") -> NumaMaps:
-    """The policies and nodes of a process's anonymous pages.
+def numa_maps(root: Path = reading.ROOT) -> NumaMaps:
+    """The policies and nodes of this process's anonymous pages.
 
     Raises:
         reading.Unknown: the kernel does not say.
     """
     policies: dict[str, int] = {}
     nodes: dict[int, int] = {}
-    for line in reading.text(root, f"/proc/{pid}/numa_maps").splitlines():
+    for line in reading.text(root, "/proc/self/numa_maps").splitlines():
         where, _, counted = line.partition(" anon=")
         if not counted or " file=" in where:
             continue  # no pages, or those of a file, which whoever read it first has placed
@@ -64,7 +64,7 @@ def numa_maps(root: Path = reading.ROOT, pid: int | str = "self") -> NumaMaps:
         for node, n in pages.items():
             nodes[node] = nodes.get(node, 0) + n
     if not nodes:
-        raise reading.Unknown(f"/proc/{pid}/numa_maps: no anonymous page")
+        raise reading.Unknown("/proc/self/numa_maps: no anonymous page")
     return NumaMaps(policies, nodes)
 
 
@@ -89,15 +89,15 @@ def parse_policy(written: str) -> Policy:
         raise reading.Unknown(f"memory policy {written!r}: no list of nodes") from error
 
 
-def process_policy(root: Path = reading.ROOT, pid: int | str = "self") -> str:
-    """The policy of a process's first mapping, its program: nobody sets another one there.
+def process_policy(root: Path = reading.ROOT) -> str:
+    """The policy of this process's first mapping, its program: nobody sets another one there.
 
     Only that line is read, since the kernel counts pages for the others.
 
     Raises:
         reading.Unknown: the kernel does not say.
     """
-    name = f"/proc/{pid}/numa_maps"
+    name = "/proc/self/numa_maps"
     try:
         with (root / name.lstrip("/")).open(errors="replace") as file:
             return policy_of(file.readline())
@@ -105,28 +105,28 @@ def process_policy(root: Path = reading.ROOT, pid: int | str = "self") -> str:
         raise reading.Unknown(f"{name}: {getattr(error, 'strerror', None) or 'empty'}") from error
 
 
-def anon_huge_bytes(root: Path = reading.ROOT, pid: int | str = "self") -> int:
-    """Bytes of a process's anonymous memory in transparent huge pages. Raises reading.Unknown."""
-    name = f"/proc/{pid}/smaps_rollup"
+def anon_huge_bytes(root: Path = reading.ROOT) -> int:
+    """Bytes of its anonymous memory in transparent huge pages. Raises reading.Unknown."""
+    name = "/proc/self/smaps_rollup"
     value = _value(reading.text(root, name), "AnonHugePages", "")
     if not value:
         raise reading.Unknown(f"{name}: no AnonHugePages")
     return int(value) * 1024
 
 
-def asks_for_huge_pages(address: int, root: Path = reading.ROOT, pid: int | str = "self") -> bool:
+def asks_for_huge_pages(address: int, root: Path = reading.ROOT) -> bool:
     """Whether the mapping around `address` was advised MADV_HUGEPAGE: `hg` among its flags.
 
     Raises:
         reading.Unknown: no such mapping, or the kernel does not show flags.
     """
     inside = False
-    for line in reading.text(root, f"/proc/{pid}/smaps").splitlines():
+    for line in reading.text(root, "/proc/self/smaps").splitlines():
         if span := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
             inside = int(span[1], 16) <= address < int(span[2], 16)
         elif inside and line.startswith("VmFlags:"):
             return "hg" in line.split()
-    raise reading.Unknown(f"/proc/{pid}/smaps: no flags at {address:#x}")
+    raise reading.Unknown(f"/proc/self/smaps: no flags at {address:#x}")
 
 
 def huge_page_mode(root: Path = reading.ROOT, name: str = ENABLED) -> str:

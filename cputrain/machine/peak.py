@@ -28,10 +28,9 @@ int8 products are added up in int32 (`torch._int_mm`); a multiply-add counts as 
 def best_rate(
     product: Callable[[int], Callable[[], object]],
     seconds: float,
-    sizes: tuple[int, ...] = SIZES,
     clock: Callable[[], float] = time.perf_counter,
 ) -> float:
-    """The best of many readings over all sizes, FLOP/s; one product is 2 n^3 FLOP.
+    """The best of many readings over all of `SIZES`, FLOP/s; one product is 2 n^3 FLOP.
 
     Many, because one short burst reads up to 25 % low.
 
@@ -39,18 +38,17 @@ def best_rate(
         product: gives, for a size n, what multiplies two n x n matrices once.
         seconds: shared out among the sizes. The first one is read all the same, however slow;
             the search ends at a size of which the readings would not fit any more.
-        sizes: ascending.
         clock: seconds.
     """
     best, expected, end = 0.0, 0.0, clock() + seconds
-    for i, n in enumerate(sizes):
+    for i, n in enumerate(SIZES):
         left = end - clock()
         if FEWEST * expected > left:
             break
-        slot_end = clock() + left / (len(sizes) - i)
+        slot_end = clock() + left / (len(SIZES) - i)
         fastest = fastest_s(product(n), FEWEST, slot_end, clock)
         best = max(best, 2 * n**3 / fastest)
-        expected = fastest * (sizes[min(i + 1, len(sizes) - 1)] / n) ** 3
+        expected = fastest * (SIZES[min(i + 1, len(SIZES) - 1)] / n) ** 3
     return best
 
 

@@ -77,10 +77,7 @@ def name_here(
 
 
 def register(
-    registry: Path | None = None,
-    root: Path = reading.ROOT,
-    name: str | None = None,
-    result: Path | None = None,
+    registry: Path | None = None, root: Path = reading.ROOT, name: str | None = None
 ) -> Registration:
     """Put this machine into asv's registry, under its name and its host's name.
 
@@ -93,7 +90,6 @@ def register(
         registry: the file; None is asv's own place.
         root: where facts are read.
         name: a name to use instead of `name_here`.
-        result: the folder of results; None is this project's.
 
     Raises:
         MachineError: the registry is broken or cannot be written, or the name cannot be.
@@ -103,10 +99,10 @@ def register(
     path = (registry or Path(MachineCollection.get_machine_file_path())).resolve()
     known, note = read_registry(path), None
     if name is None:
-        name, note = name_here(path, root, result)
+        name, note = name_here(path, root)
     else:
         check_name(name)
-        _refuse_another(name, known, identity.present(root), result)
+        _refuse_another(name, known, identity.present(root), None)
     present = {key: value for key, value in identity.present(root).items() if value or key != "cpu"}
     entry = {**Machine.get_defaults(), **present, "machine": name}
     wanted, notes = {name: entry}, [note] if note else []

@@ -141,23 +141,21 @@ def _which(unknown: list[int], cpus: list[Cpu]) -> str:
     return "any CPU" if len(unknown) == len(cpus) else f"CPU {', '.join(map(str, unknown))}"
 
 
-def memory_nodes(root: Path = reading.ROOT, *, with_cpus: bool = True) -> tuple[int, ...]:
+def memory_nodes(root: Path = reading.ROOT) -> tuple[int, ...]:
     """NUMA nodes whose memory this process may use, ascending; a cpuset may leave some out.
 
-    Args:
-        with_cpus: not the nodes that are memory alone (high-bandwidth or CXL), whose speed is
-            another one.
+    Nodes that are memory alone (high-bandwidth or CXL) are not among them: their speed is another
+    one.
 
     Raises:
         reading.Unknown: the kernel does not say which nodes there are.
     """
     nodes = set(reading.cpu_list(root, "/sys/devices/system/node/has_memory"))
+    nodes &= set(_nodes(root).values())
     for line in reading.text(root, "/proc/self/status").splitlines():
         key, _, rest = line.partition(":")
         if key == "Mems_allowed_list":
             nodes &= set(reading.as_list(rest.strip()))
-    if with_cpus:
-        nodes &= set(_nodes(root).values())
     return tuple(sorted(nodes))
 
 

@@ -57,15 +57,9 @@ class Progressed(Part, frozen=True, kw_only=True, tag_field="answer", tag="progr
 
 
 class Kept(Part, frozen=True, kw_only=True, tag_field="answer", tag="kept"):
-    """A checkpoint was written.
-
-    Attributes:
-        is_best: its validation loss is the lowest so far.
-    """
+    """A checkpoint was written."""
 
     step: Count
-    size: Count
-    is_best: bool = False
 
 
 class Ended(Part, frozen=True, kw_only=True, tag_field="answer", tag="ended"):

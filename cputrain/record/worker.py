@@ -192,6 +192,11 @@ class WorkerRecord(Readings, frozen=True, kw_only=True):
         """
         return are_steady([pair.reference.median_s for pair in self.pairs])
 
+    @property
+    def reference_s(self) -> float:
+        """Seconds of a step of the reference beside it, of a worker with pairs: the median."""
+        return statistics.median(pair.reference.median_s for pair in self.pairs)
+
     def disturbed_sides(self, pair: Pair) -> tuple[bool, bool]:
         """Whether its own block was spoilt, and the reference's: such a pair does not count."""
         return spoilt_sides(self.samples[pair.sample], pair.reference)

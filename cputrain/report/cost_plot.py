@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 
 from cputrain.analysis.cost.costs import Compared, Costs
@@ -26,8 +25,7 @@ def picture(machine: str, compared: Mapping[str, list[Compared]]) -> str:
     Args:
         compared: by engine; at least one cell.
     """
-    drawn = figure.svg(draw(machine, compared))
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
+    return figure.address(draw(machine, compared))
 
 
 def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:

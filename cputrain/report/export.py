@@ -9,10 +9,11 @@ import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cputrain import paths
 from cputrain.report import example, index, inputs, kept, machine_export, many
 from cputrain.report import page as pages
 from cputrain.report.kept import KeptExport
-from cputrain.report.machine_export import Order, short
+from cputrain.report.machine_export import Order
 from cputrain.results import asvfiles, engines, other_commits, records, tables, trained
 from cputrain.results import parts as step_parts
 from cputrain.results.columns import Row
@@ -87,7 +88,7 @@ def export(root: Path) -> Summary:
     broken = [problem for its in machines.values() for problem in its.broken]
     beside, lost = example.read(root)
     problems += lost
-    problems = [dataclasses.replace(p, path=short(p.path, root)) for p in problems]
+    problems = [dataclasses.replace(p, path=paths.shown(p.path, root)) for p in problems]
     problems = list(dict.fromkeys([*problems, *broken]))
     tables.spare(result, sum(its.line.cells for its in machines.values()), problems)
     files = [index.write(result, list(machines.values()), place, problems, beside)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -135,6 +136,11 @@ def legend(
         places.append(((x, y), line))
         x += wide
     return places
+
+
+def address(figure: Figure) -> str:
+    """The picture as the address of an image, which a page needs no file for."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg(figure)).decode()}"
 
 
 def svg(figure: Figure) -> bytes:

@@ -46,10 +46,10 @@ class Box:
         )
 
 
-def box(text: str, size: float, x: float, y: float, anchor: str = "middle") -> Box:
-    """The room of a text whose line stands on `y`; `anchor` says which part of it is at `x`."""
+def box(text: str, size: float, x: float, y: float) -> Box:
+    """The room of a text whose line stands on `y`, with its middle at `x`."""
     wide = width(text, size)
-    left = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+    left = x - wide / 2
     return Box(left, left + wide, y - 0.8 * size, y + 0.2 * size)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from cputrain import paths
 from cputrain.analysis import noise_lines, open_cells
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
@@ -68,7 +69,7 @@ def make(order: Order) -> KeptExport:
         line(page),
         "" if own else pages.section(page, order.place),
         first_screen.lines(page.answers),
-        [(str(short(p.path, root)), p.reason) for p in dict.fromkeys(problems)],
+        [(str(paths.shown(p.path, root)), p.reason) for p in dict.fromkeys(problems)],
     )
     for path, known in before.made.items() if before else ():
         if path not in made.made and inputs.stamp(folder / path) == known:
@@ -96,11 +97,6 @@ def line(page: MachinePage) -> Line:
         date=max(started, default="")[:10],
         compared=list(page.compared),
     )
-
-
-def short(path: Path, root: Path) -> Path:
-    """A path as it is shown: relative to the project's root, where it lies there."""
-    return path.relative_to(root) if path.is_relative_to(root) else path
 
 
 def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, list[Problem]]:

@@ -92,7 +92,7 @@ def _effect(cell: ComparedCell) -> str:
     return f"{effect}  {verdict}{''.join(f'; {each}' for each in causes(cell))}"
 
 
-def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
+def causes(cell: ComparedCell) -> list[str]:
     """What stands beside an effect: doubts of it, passes of the step that take it, what differs."""
     where = [
         f"{name} {words.ratio(value)}"
@@ -101,9 +101,9 @@ def causes(cell: ComparedCell, most: int = MOST_CAUSES) -> list[str]:
     ]
     texts = [*cell.doubts, *([", ".join(where)] if where else [])]
     other = [each for each in cell.differences if not each.what.startswith("version of ")]
-    texts += [each.words for each in other[:most]]
-    if len(other) > most:
-        texts.append(f"and {len(other) - most} more")
+    texts += [each.words for each in other[:MOST_CAUSES]]
+    if len(other) > MOST_CAUSES:
+        texts.append(f"and {len(other) - MOST_CAUSES} more")
     return texts
 
 

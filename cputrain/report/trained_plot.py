@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -76,8 +75,7 @@ def groups(runs: Sequence[Run]) -> list[Group]:
 
 def address(machine: str, group: Group) -> str:
     """The picture as the address of an image, which a page needs no file for."""
-    drawn = figure.svg(draw(machine, group))
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
+    return figure.address(draw(machine, group))
 
 
 def draw(machine: str, group: Group) -> Figure:

@@ -108,6 +108,11 @@ def row(cell: CellResult, peaks: Peaks) -> Row:
     return values
 
 
+def add_reason(row: Row, words: str | None) -> None:
+    """Say it after the reasons that the row has; nothing where there are no words."""
+    row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None
+
+
 def _provenance(last: WorkerRecord) -> Row:
     data = last.data
     return {

@@ -17,7 +17,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.record import files
 from cputrain.record.altered import Altered, AlteredEvidence, Losses, Side, path
-from cputrain.record.answers import Finished, Ready, Sampled
+from cputrain.record.answers import Finished, Sampled
 from cputrain.record.evidence import decoded
 from cputrain.record.part import Count, Part, Parts
 from cputrain.record.requests import WorkerRequest
@@ -51,7 +51,7 @@ class OneSide:
         words = (sys.executable, "-P", "-m", "cputrain.worker.altered", name)
         self.worker = Worker(experiment, request, command=words if name else (), in_turns=True)
         self.is_altered = bool(name)
-        self.ready: Ready = self.worker.ready()
+        self.worker.ready()
         self.sampled: list[Sampled] = []
 
     def block(self) -> None:

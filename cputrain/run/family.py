@@ -135,11 +135,6 @@ class Family:
         """Whether it has seen a process, which is there still."""
         return pid in self._others and self._others[pid] == processes.started(pid)
 
-    @property
-    def others(self) -> list[int]:
-        """Processes beside the leader that were there at the last look."""
-        return list(self._others)
-
     def _members(self) -> dict[int, int]:
         """All that descends from the leader, or did, and when each started; some may be zombies."""
         children = processes.parentage()

@@ -79,7 +79,7 @@ class Worker:
         in_turns: bool = False,
         watch: Callable[[], None] = lambda: None,
     ) -> None:
-        self.experiment = experiment = specs.settle(experiment)
+        experiment = specs.settle(experiment)
         self.placement = place(experiment)
         self.phase = "starting"
         self.left_over: str | None = None

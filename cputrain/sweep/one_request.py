@@ -81,7 +81,3 @@ class RequestProcess:
     def terminate(self) -> None:
         """Ask it to end, if it lives."""
         self._process.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """Send SIGKILL, if it lives."""
-        self._process.kill()

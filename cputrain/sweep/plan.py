@@ -98,11 +98,6 @@ class Planned:
         """The cells that others are compared with: one for each engine at most."""
         return tuple(cell for cell in self.cells if cell.baseline == cell.name)
 
-    @property
-    def baseline(self) -> PlannedCell | None:
-        """The first of `baselines`; None without."""
-        return next(iter(self.baselines), None)
-
 
 @dataclass(frozen=True)
 class Broken:
@@ -110,18 +105,6 @@ class Broken:
 
     benchmark: str | None
     line: str
-
-
-def discover() -> list[Planned]:
-    """Every suite under benchmarks/ with all its cells; the A/A suite first.
-
-    Raises:
-        UsageError: a file that cannot be imported, or a value that cannot be.
-    """
-    suites, broken = survey()
-    for problem in broken:
-        raise UsageError(problem.line)
-    return suites
 
 
 def in_order(suites: Iterable[Planned]) -> list[Planned]:

@@ -27,6 +27,8 @@ from cputrain.worker.watch import Watch
 MOST_STEPS, FEWEST_STEPS = 15, 5
 ABOUT_S = 4.0
 """Seconds of plain steps, about; as many are watched."""
+BATCHES = 20
+"""Micro-batches that are taken to time one."""
 
 
 class PartsJob(job.Job):
@@ -124,10 +126,10 @@ class PartsJob(job.Job):
             for name in NAMES
         }
 
-    def _batch_s(self, tries: int = 20) -> float:
+    def _batch_s(self) -> float:
         """Seconds of taking a micro-batch from the feed, which is off a step's clock; median."""
         seconds = []
-        for _ in range(tries):
+        for _ in range(BATCHES):
             start = time.perf_counter()
             self.feed.next()
             seconds.append(time.perf_counter() - start)

@@ -100,16 +100,16 @@ def test_streamed_text_is_the_memory_feed_s_in_another_order(stream, small):
 
 def test_the_queue_is_bounded_and_so_are_documents_ahead(stream):
     feed = stream(loader_workers=2, loader_queue=3)
-    wait_until(lambda: feed._loader.ready == 3)
+    wait_until(lambda: len(feed._loader._ready) == 3)
     lines_read = feed._loader._documents.lines
     wait_until(lambda: lines_read.count >= documents.AHEAD)
     time.sleep(0.1)
-    assert feed._loader.ready == 3
+    assert len(feed._loader._ready) == 3
     # Read: what the 3 batches and one more took of 5 rows (11 sequences) each epoch, and AHEAD.
     assert lines_read.count <= documents.AHEAD + 5 * 3
     assert feed.queue_bytes == 3 * feed.first.nbytes
     feed.next()
-    wait_until(lambda: feed._loader.ready == 3)
+    wait_until(lambda: len(feed._loader._ready) == 3)
 
 
 def test_without_workers_all_the_work_is_waiting_and_there_are_no_threads(
@@ -155,7 +155,7 @@ def test_waiting_for_a_slow_loader_is_counted(stream, gate, clock):
 def test_a_batch_that_is_ready_is_not_waited_for(stream, gate):
     gate.set()
     feed = stream(loader_workers=1, loader_queue=8)
-    wait_until(lambda: feed._loader.ready == 8)
+    wait_until(lambda: len(feed._loader._ready) == 8)
     gate.clear()
     ends(lambda: [feed.next() for _ in range(8)])
 
@@ -170,7 +170,7 @@ def test_the_threads_are_named_by_the_kernel_s_ids_and_keep_the_mask(stream):
 def test_closing_ends_when_the_queue_is_full_and_joins_all(stream):
     before = threading.active_count()
     feed = stream(loader_workers=4, loader_queue=1)
-    wait_until(lambda: feed._loader.ready == 1)
+    wait_until(lambda: len(feed._loader._ready) == 1)
     ends(feed.close)
     assert threading.active_count() == before
     with pytest.raises(DataError, match="closed"):

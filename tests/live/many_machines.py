@@ -55,7 +55,7 @@ def templates(cells: int) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     while len(made) < cells:
         again = "Again" * bool(made)
-        for suite in plan.discover():
+        for suite in plan.survey()[0]:
             for cell in suite.cells[: cells - len(made)]:
                 key = CellKey(
                     suite.name + again, cell.values, tuple(suite.suite.param_names), suite.area,

@@ -31,7 +31,6 @@ def library(folder, program, *switches, sources=1):
 def test_the_compiler_and_the_last_level_are_told(tmp_path, program):
     build = built.read(library(tmp_path, program, "-O3", "-O1", RECORD))
     assert build.compiler == program
-    assert ("clang version" if program == "clang++" else "GCC:") in build.version
     assert build.last(r"-(O\w*)") == ["O1"]
     assert build.last(r"-march=(nothing)") == [""]
 

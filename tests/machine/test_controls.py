@@ -210,8 +210,3 @@ def test_a_file_is_known_to_the_control_that_reads_it_and_to_no_other(made):
         for name in kind(made).read():
             assert [other for other in CONTROLS.values() if other.has_file(name)] == [kind]
             assert not any(other.has_file(f"{name}x") for other in CONTROLS.values())
-
-
-@pytest.mark.parametrize("control", [Governor, EnergyPreference, Frequency, Turbo, HugePageMode])
-def test_each_says_what_it_is_in_one_sentence(control):
-    assert control.explanation.endswith(".") and control.explanation.count(".") == 1

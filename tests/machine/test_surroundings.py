@@ -6,7 +6,6 @@ import pytest
 
 from cputrain.machine import surroundings
 
-CPU = "/sys/devices/system/cpu"
 GROUP = "/sys/fs/cgroup/user.slice/job"
 
 

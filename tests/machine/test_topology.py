@@ -111,7 +111,6 @@ def test_nodes_whose_memory_may_be_used(server):
     server.put({f"{nodes}/has_memory": "0-2", f"{nodes}/node2/cpulist": ""})
     server.put({"/proc/self/status": "Name:\tpython\nMems_allowed_list:\t0-63"})
     assert memory_nodes(server.root) == (0, 1)
-    assert memory_nodes(server.root, with_cpus=False) == (0, 1, 2)
     server.put({"/proc/self/status": "Mems_allowed_list:\t1-2"})
     assert memory_nodes(server.root) == (1,)
 

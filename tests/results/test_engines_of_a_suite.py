@@ -1,10 +1,11 @@
 """Suites with the engine as a second parameter: their effects, their noise, table and picture."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_project import beside, steps, worker
+from made_project import SESSION, beside, steps, worker
 
 from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
@@ -92,6 +93,28 @@ def test_engines_are_no_noise_to_each_other(analysis):
     assert all(line.noise.worst < 0.03 for line in lines.values())
     # Three copies and the baseline of SeqLen, two workers each.
     assert [(line.noise.identical, line.intervals) for line in lines.values()] == [(8, 4)] * 2
+
+
+def noise_table(cells):
+    """Heads and rows of the page's table of noise, the first two columns of each."""
+    analysis = analyse(cells, {})
+    lines = noise_lines.lines(analysis)
+    shown = MachinePage(MachineFacts("here", {}, {}), analysis.rows, cells, lines, {})
+    text = page.section(shown, page.PagePlace.ALONE).partition("## Noise")[2]
+    return re.findall(r"^\| ([^|:]+) \| ([^|]+) \|", text.partition("\n## ")[0], re.MULTILINE)
+
+
+def test_the_noise_of_several_sessions_says_whose_it_is(cells):
+    assert [head for head, _ in noise_table(cells)] == ["engine", "torch", "jax"]
+    assert noise_table(cells)[0] == ("engine", "A/A passes")
+    later = [
+        replace(cell, workers=tuple(its.but(session="later") for its in cell.workers))
+        for cell in cells
+        if cell.suite == "SeqLen"
+    ]
+    head, *rows = noise_table([cell for cell in cells if cell.suite != "SeqLen"] + later)
+    assert head == ("engine", "session")
+    assert sorted(rows) == [(e, s) for e in ("jax", "torch") for s in (SESSION, "later")]
 
 
 def test_a_cell_has_an_effect_where_its_baseline_s_cell_is_not_there(cells):

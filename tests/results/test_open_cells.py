@@ -36,8 +36,6 @@ def test_each_measurement_is_there_once_and_no_identical_cell(analysis):
     assert chosen["Heads", "8"].effect.passes == 1 and chosen["Heads", "8"].noise is not None
     worker = next(c.workers[-1] for c in analysis.cells if c.name == "Heads/8")
     assert chosen["Heads", "8"].seconds == pytest.approx(pass_s(worker, chosen["Heads", "8"].pairs))
-    everything = {candidate.key for candidate in candidates(analysis, with_identical=True)}
-    assert everything - set(chosen) == {("Baseline", copy) for copy in "ABC"}
 
 
 def test_seconds_and_the_session_can_be_given(analysis):
@@ -52,7 +50,7 @@ def test_seconds_and_the_session_can_be_given(analysis):
 
 
 def test_planning_takes_them_as_they_are(analysis):
-    chosen = planning.next_pass(candidates(analysis), budget_s=60.0, precision=0.001)
+    chosen = planning.next_pass(candidates(analysis), budget_s=60.0)
     assert ("Heads", "8") in chosen
 
 

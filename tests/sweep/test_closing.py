@@ -62,7 +62,7 @@ def test_a_line_has_the_best_and_the_worst_cell_by_effect_and_not_by_seconds():
 
 def test_the_baseline_is_1_and_its_own_pairs_are_not_told_of():
     rows = [row("Compiler", "gcc_O2_native", 1.2, "slower")]
-    base = planned("Compiler").baseline.name
+    base = planned("Compiler").baselines[0].name
     rows.append(row("Compiler", base, 0.9, "not told"))
     (line,) = lines(rows, "Compiler", width=140)
     assert line[1] == f"{base}: baseline" and line[3:] == ["2 ok"]
@@ -70,7 +70,7 @@ def test_the_baseline_is_1_and_its_own_pairs_are_not_told_of():
 
 @pytest.mark.parametrize("effect", [1.07, 14.5, 1000.0])
 def test_a_narrow_terminal_cuts_off_no_number(effect):
-    base = planned("Compiler").baseline.name
+    base = planned("Compiler").baselines[0].name
     rows = [row("Compiler", base), row("Compiler", "gcc_O0_native", effect, "slower")]
     (line,) = lines(rows, "Compiler", width=80)
     assert line[3:] == ["2 ok"]

@@ -37,14 +37,13 @@ class Errors(msgspec.Struct, frozen=True):
     """Errors as shares: 0.05 is 5 % off.
 
     Attributes:
-        cells: how many; levels: errors of left-out levels.
+        cells: how many.
         median, p90: of the cells that coefficients were learned from.
         median_out, p90_out: where the level of a field was left out; None where too few are left.
         coverage: share of those within the interval that the others make.
     """
 
     cells: int
-    levels: int
     median: float
     p90: float
     median_out: float | None

@@ -199,7 +199,6 @@ def _errors(own: Array, left_out: Sequence[errors.LeftOut]) -> Errors:
     logs, out = [float(e) for e in own], [each.error for each in left_out]
     return Errors(
         cells=len(logs),
-        levels=len(out),
         median=errors.quantile(logs, 0.5) or 0.0,
         p90=errors.quantile(logs, 0.9) or 0.0,
         median_out=errors.quantile(out, 0.5),

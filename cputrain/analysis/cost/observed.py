@@ -152,11 +152,7 @@ def reference_s(cells: Sequence[CellRow], engine: str) -> float | None:
     if not workers:
         return None
     newest = max(workers, key=lambda worker: worker.started).session
-    return statistics.median(_seconds(w) for w in workers if w.session == newest)
-
-
-def _seconds(worker: WorkerRecord) -> float:
-    return statistics.median(pair.reference.median_s for pair in worker.pairs)
+    return statistics.median(w.reference_s for w in workers if w.session == newest)
 
 
 def _usable(cell: CellResult, same_as: bool = False) -> Experiment | None:

@@ -47,19 +47,18 @@ class Candidate(Generic[Key]):
     suite: str | None = None
     pairs: int = FEWEST_PAIRS
 
-    def gain(self, given: int = 0, precision: float = PRECISION) -> float | None:
+    def gain(self, given: int = 0) -> float | None:
         """What one more pass tells in a second: by how much narrower it makes the interval, as a
         logarithm, up to where the cell is closed. None where it is closed.
 
         Args:
             given: further passes before that one.
-            precision: see `PRECISION`.
         """
         if self.noise is None or self.effect.half_width is None:
             return None
-        if given == 0 and is_closed(self.effect, self.noise, precision):
+        if given == 0 and is_closed(self.effect, self.noise):
             return None
-        closed = target(self.effect, precision)
+        closed = target(self.effect)
         now, then = (
             self.effect.half_width * width_left(self.effect, self.noise, more, self.pairs)
             for more in (given, given + 1)
@@ -113,12 +112,7 @@ def pairs_per_pass(noise: EngineNoise, start_s: float, pair_s: float) -> int:
     return min(max(round(pairs), FEWEST_PAIRS), MOST_PAIRS)
 
 
-def next_pass(
-    cells: Sequence[Candidate[Key]],
-    budget_s: float,
-    precision: float = PRECISION,
-    suite_s: float = 0.0,
-) -> list[Key]:
+def next_pass(cells: Sequence[Candidate[Key]], budget_s: float, suite_s: float = 0.0) -> list[Key]:
     """The cells of the next pass, those first of which a pass tells most for its seconds.
 
     A cell that does not fit leaves its place to cheaper ones; one whose engine's noise is not known
@@ -127,10 +121,9 @@ def next_pass(
     Args:
         cells: all that ran; closed ones are passed over.
         budget_s: seconds that the pass may take in all.
-        precision: see `PRECISION`.
         suite_s: seconds of the budget that each suite of the pass takes beside its cells.
     """
-    gains = [(cell.gain(precision=precision), cell) for cell in cells]
+    gains = [(cell.gain(), cell) for cell in cells]
     still_open = [(gain, cell) for gain, cell in gains if gain is not None]
     chosen: list[Key] = []
     suites: set[str | None] = {None}
@@ -144,9 +137,7 @@ def next_pass(
     return chosen
 
 
-def seconds_until(
-    cells: Sequence[Candidate[Key]], passes: Mapping[Key, int], precision: float = PRECISION
-) -> dict[Key, float]:
+def seconds_until(cells: Sequence[Candidate[Key]], passes: Mapping[Key, int]) -> dict[Key, float]:
     """When some cells have had so many passes, in seconds of measuring, all cells being planned.
 
     Each pass goes to the cell of which it tells most for its seconds, as `next_pass` takes them.
@@ -154,13 +145,12 @@ def seconds_until(
     Args:
         cells: all that ran.
         passes: by the keys of some of them, further passes; 1 or more.
-        precision: see `PRECISION`.
 
     Returns:
         Of those that are not closed before that, and not given more than `MOST_PASSES`.
     """
     by_key = {cell.key: cell for cell in cells}
-    gains = ((cell.gain(precision=precision), key) for key, cell in by_key.items())
+    gains = ((cell.gain(), key) for key, cell in by_key.items())
     order = [(-gain, number, key) for number, (gain, key) in enumerate(gains) if gain is not None]
     heapq.heapify(order)
     given, wanted, elapsed_s, until = dict.fromkeys(by_key, 0), dict(passes), 0.0, {}
@@ -171,7 +161,7 @@ def seconds_until(
         if given[key] == wanted.get(key):
             until[key] = elapsed_s
             del wanted[key]
-        gain = by_key[key].gain(given[key], precision)
+        gain = by_key[key].gain(given[key])
         if gain is not None and given[key] < MOST_PASSES:
             heapq.heappush(order, (-gain, number, key))
         else:

@@ -56,13 +56,11 @@ class Estimate:
 
     Attributes:
         interval: 99 %, or None for the reason in `reason`.
-        logs: draws of the log step time; None without an interval.
     """
 
     step_s: float
     interval: Interval | None
     reason: str | None = None
-    logs: Array | None = None
 
 
 def estimates(measured: Sequence[Measured]) -> list[Estimate]:
@@ -82,13 +80,6 @@ def estimates(measured: Sequence[Measured]) -> list[Estimate]:
     return made
 
 
-def effect(cell: Estimate, baseline: Estimate) -> Interval | None:
-    """Step time of a cell over that of its baseline; None where one has no interval."""
-    if cell.logs is None or baseline.logs is None:
-        return None
-    return _interval(cell.step_s / baseline.step_s, cell.logs - baseline.logs)
-
-
 def _log_medians(cell: Measured) -> list[float]:
     return [float(np.log(np.median(steps))) for steps in cell.steps]
 
@@ -103,7 +94,7 @@ def _estimate(cell: Measured, sigma: Array | None, rng: np.random.Generator) -> 
     between = np.sqrt(np.maximum(sigma**2 - within.var(axis=1).mean(), 0.0))
     moved = rng.standard_normal(within.shape) * between + within
     logs = np.log(step_s) + np.median(moved, axis=0)
-    return Estimate(step_s, _interval(step_s, logs), None, logs)
+    return Estimate(step_s, _interval(step_s, logs))
 
 
 def _within(steps: Array, rng: np.random.Generator) -> Array:

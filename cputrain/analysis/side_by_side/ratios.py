@@ -38,14 +38,14 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> list[Row]:
     for i, estimate in zip(measured, times, strict=True):
         if estimate.interval:
             rows[i] |= {"step_s_low": estimate.interval.low, "step_s_high": estimate.interval.high}
-        _say(rows[i], estimate.reason)
+        columns.add_reason(rows[i], estimate.reason)
     ratios = _ratios(cells)
     noise = floor(ratios, cells)
     for i in measured:
         if cells[i].values[1] == FIRST:
             rows[i] |= dict.fromkeys(RATIO, 1.0)
         elif i not in ratios:
-            _say(rows[i], NO_TORCH)
+            columns.add_reason(rows[i], NO_TORCH)
         else:
             _tell(rows[i], ratios[i], noise)
     return rows
@@ -108,7 +108,7 @@ def floor(ratios: Mapping[int, Estimate], cells: Sequence[CellResult]) -> float 
 def _tell(row: Row, ratio: Estimate, noise: float | None) -> None:
     row["over_torch"] = ratio.step_s
     if ratio.interval is None:
-        _say(row, NO_INTERVAL)
+        columns.add_reason(row, NO_INTERVAL)
         return
     row |= {"over_torch_low": ratio.interval.low, "over_torch_high": ratio.interval.high}
     if row["value"] != AGAIN:
@@ -121,7 +121,3 @@ def is_above(ratio: Interval | None, noise: float | None) -> bool | None:
         return None
     differs = ratio.high < 1 or ratio.low > 1
     return differs and abs(math.log(ratio.value)) > math.log1p(noise)
-
-
-def _say(row: Row, words: str | None) -> None:
-    row["reason"] = "; ".join(filter(None, (row["reason"], words))) or None

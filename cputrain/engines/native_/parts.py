@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cputrain.engines.native_.engine import NativeEngine
 
 PHASE = "phase."
+TRIES = 200
+"""Of the smallest product."""
 
 
 class NativeWatcher:
@@ -55,12 +57,12 @@ class NativeWatcher:
         return smallest(self._engine.library)
 
 
-def smallest(library: Any, tries: int = 200) -> float:
+def smallest(library: Any) -> float:
     """Seconds of the library's product of two numbers, Python's call of it included; median."""
     a, b, c = (np.ones(1, np.float32) for _ in range(3))
     left, right = (Factor(x.ctypes.data, 1, 1) for x in (a, b))
     seconds = []
-    for _ in range(tries):
+    for _ in range(TRIES):
         start = time.perf_counter()
         library.multiply(1, 1, 1, left, right, c.ctypes.data, 1, 0, None, None)
         seconds.append(time.perf_counter() - start)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
-from cputrain.engines.numpy_ import ops as ops
+from cputrain.engines.numpy_ import ops
 from cputrain.experiment import Experiment
 
 if TYPE_CHECKING:

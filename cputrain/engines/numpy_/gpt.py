@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from cputrain.data.batches import IGNORE
 from cputrain.engines.batch import check
-from cputrain.engines.numpy_ import ops as ops
+from cputrain.engines.numpy_ import ops
 from cputrain.engines.numpy_.activations import Activation
 from cputrain.engines.numpy_.attention import Attention
 from cputrain.experiment import Experiment

@@ -41,7 +41,8 @@ def look(
     """Products by library: of a step, and of each linear layer by itself.
 
     Together they tell the layers' products from those of attention and the head. A layer by
-    itself has the rows of a micro-batch, and a backward pass too: see `layer_products`.
+    itself has the rows of a micro-batch, and a backward pass too: see
+    `TorchEvidence.layer_products_by_library`.
 
     Args:
         model: its blocks' linear layers are run; nothing changes.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from cputrain.model.lora import ALPHA as ALPHA
+from cputrain.model.lora import ALPHA
 from cputrain.model.shapes import LORA_RANK
 
 

@@ -32,6 +32,8 @@ STEP, MODEL, BLOCK = f"{REGION}step", f"{REGION}model", f"{REGION}elementwise"
 NODE = "autograd::engine::evaluate_function"
 UPDATE = "Optimizer."
 """What torch calls the optimizer's step and its forgetting of gradients in a profile."""
+OPERATORS, TRIES = 300, 7
+"""Of what profiling adds: operators in a try, and tries with it and without."""
 
 
 class TorchWatcher:
@@ -74,22 +76,22 @@ class TorchWatcher:
         return float(statistics.median(spans))
 
 
-def profiler_cost_s(operators: int = 300, tries: int = 7) -> float:
+def profiler_cost_s() -> float:
     """Seconds that profiling adds to an operator: the least of some tries, of small ones."""
     x = torch.ones(1, requires_grad=True)
 
     def run() -> float:
         start = time.perf_counter()
-        for _ in range(operators):
+        for _ in range(OPERATORS):
             x + 1
         return time.perf_counter() - start
 
     plain, profiled = [], []
-    for _ in range(tries):
+    for _ in range(TRIES):
         plain.append(run())
         with profile(activities=[ProfilerActivity.CPU]):
             profiled.append(run())
-    return max(0.0, min(profiled) - min(plain)) / operators
+    return max(0.0, min(profiled) - min(plain)) / OPERATORS
 
 
 def _part_of(module: nn.Module) -> str | None:

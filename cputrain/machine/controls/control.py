@@ -93,7 +93,6 @@ class Control:
     Attributes:
         name: in journals and run records.
         label: for people.
-        explanation: one sentence for people.
         per_cpu: whether it is set for CPUs, not for the whole machine.
         moves: names of other controls whose files the kernel may change when this is written.
         pattern: what the names of its files match, whole, on every machine.
@@ -101,7 +100,6 @@ class Control:
 
     name: ClassVar[str]
     label: ClassVar[str]
-    explanation: ClassVar[str]
     per_cpu: ClassVar[bool] = True
     moves: ClassVar[tuple[str, ...]] = ()
     pattern: ClassVar[str]
@@ -192,7 +190,6 @@ class HugePageMode(Control):
 
     name = "huge_pages"
     label = "huge page mode"
-    explanation = "Whether the kernel backs memory with huge pages: always, where asked, or never."
     per_cpu = False
     pattern = ENABLED
 

@@ -112,7 +112,6 @@ class Governor(PolicyControl):
 
     name = "governor"
     label = "governor"
-    explanation = "The governor chooses each CPU's clock between the limits, by its load."
     setting = "scaling_governor"
     pattern = rf"{CPUFREQ}/policy\d+/{setting}"
     moves = ("energy_preference",)
@@ -132,7 +131,6 @@ class EnergyPreference(PolicyControl):
 
     name = "energy_preference"
     label = "energy preference"
-    explanation = "How the CPU weighs speed against energy when it chooses the clock itself."
     setting = "energy_performance_preference"
     pattern = rf"{CPUFREQ}/policy\d+/{setting}"
 
@@ -167,7 +165,6 @@ class Turbo(Control):
 
     name = "turbo"
     label = "turbo"
-    explanation = "Turbo lets a CPU go above its nominal clock while heat and power allow."
     per_cpu = False
     moves = ("frequency",)
     pattern = rf"{BOOST}|{NO_TURBO}|{CPUFREQ}/policy\d+/boost"

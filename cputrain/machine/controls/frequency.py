@@ -31,7 +31,6 @@ class Frequency(PolicyControl):
 
     name = "frequency"
     label = "clock limits"
-    explanation = "The lowest and highest clock that the governor may choose."
     setting = HIGH
     pattern = rf"{CPUFREQ}/policy\d+/({LOW}|{HIGH})"
 

@@ -55,7 +55,6 @@ def follow(
     jobs: Sequence[submitit.Job[object]],
     say: Callable[[str], None],
     back_s: float = BACK_S,
-    poll_s: float = POLL_S,
 ) -> list[Watched]:
     """Say what changes, until every task has ended or is given up.
 
@@ -79,7 +78,7 @@ def follow(
                     say(f"task {task.number}: {task.lost}")
         else:
             queued_since = None
-        time.sleep(poll_s if any(task.is_open for task in tasks) else 0)
+        time.sleep(POLL_S if any(task.is_open for task in tasks) else 0)
     return tasks
 
 

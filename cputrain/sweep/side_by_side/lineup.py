@@ -44,7 +44,6 @@ class PlannedTurn:
 
     round: int
     place: int
-    block: plan.Planned
     cell: plan.PlannedCell
 
 
@@ -110,7 +109,7 @@ def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[Pl
         for block in _shuffled(blocks, chance):
             for cell in _shuffled(block.cells, chance):
                 place += 1
-                yield PlannedTurn(number, place, block, cell)
+                yield PlannedTurn(number, place, cell)
 
 
 def _shuffled(items: Sequence[T], chance: random.Random) -> list[T]:

@@ -85,8 +85,3 @@ class Account:
     def path(self) -> Path:
         """Of the record."""
         return self.folder / FILE
-
-
-def shown(path: Path) -> Path:
-    """A path as it is typed in the project's folder."""
-    return path.relative_to(paths.ROOT) if path.is_relative_to(paths.ROOT) else path

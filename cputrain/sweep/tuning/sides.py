@@ -60,6 +60,6 @@ def pass_s(tested: Sides, has_twin: bool = True) -> float:
     return start + (FEWEST_PAIRS + 1) * sum(map(reduced.block_s, every))
 
 
-def passes_s(tested: Sides, has_twin: bool = True) -> float:
-    """The same of two passes, the first with a twin or not: of one a verdict takes more."""
-    return TO_SPARE * (pass_s(tested, has_twin) + pass_s(tested, has_twin=False))
+def passes_s(tested: Sides) -> float:
+    """The same of two passes, the first with a twin: of one a verdict takes more."""
+    return TO_SPARE * (pass_s(tested) + pass_s(tested, has_twin=False))

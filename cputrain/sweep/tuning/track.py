@@ -24,7 +24,7 @@ from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.tuning import fresh, knobs, near, reduced, sides, without
-from cputrain.sweep.tuning.account import Account, shown
+from cputrain.sweep.tuning.account import Account
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.race import Racing
@@ -159,12 +159,12 @@ class Track:
         if best is not None:
             assert self.gain is not None
             atomic.write_text(self.settings, tuned.settings(best, record, self.gain))
-            self._progress.say(f"settings: {shown(self.settings)}")
-            launch = f"python3 bench.py train --steps 10000 --model {shown(self.settings)}"
+            self._progress.say(f"settings: {paths.shown(self.settings)}")
+            launch = f"python3 bench.py train --steps 10000 --model {paths.shown(self.settings)}"
             self._progress.say(f"launch: {launch}")
             for line in [] if is_followed else script_lines(best, self.default, self.tuning.again):
                 self._progress.say(line)
-        self._progress.say(f"record: {shown(self.account.path)}")
+        self._progress.say(f"record: {paths.shown(self.account.path)}")
 
 
 def least_s(default: Experiment) -> float:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from cputrain import paths
 from cputrain.engines import specs
 from cputrain.errors import RunError, UsageError
 from cputrain.report import described
@@ -16,7 +17,6 @@ from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.tuning import candidates, earlier, knobs
-from cputrain.sweep.tuning.account import shown
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.track import Track, least_s
 from cputrain.sweep.tuning.workers import Leased, Workers
@@ -129,6 +129,6 @@ class Tune:
             return "nothing was tuned"
         for track in self.tracks:
             if track.recommended is not None:
-                return f"what was confirmed is in {shown(track.settings)}"
-        where = shown(self.tracks[0].account.path)
+                return f"what was confirmed is in {paths.shown(track.settings)}"
+        where = paths.shown(self.tracks[0].account.path)
         return f"the races so far are in {where}; nothing is recommended: nothing was confirmed"

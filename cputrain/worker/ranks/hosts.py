@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from cputrain.worker.ranks.group import Group
 
 
-STEPS = 10
-"""In a sample, where the experiment does not say."""
 LAST_S = 1.0
 """How long rank 0 stays: its torchrun has the store at which the others' torchruns report off."""
 

@@ -12,7 +12,6 @@ from cputrain.machine.memory import peak_or_reason
 from cputrain.record.answers import Peak, SoFar
 from cputrain.record.part import readings
 from cputrain.record.proof import Check
-from cputrain.record.requests import JobRequest
 from cputrain.record.sample import Exchange, Sample
 from cputrain.worker.ranks import agreement, traffic
 from cputrain.worker.ranks.member import Member
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 class Leader(Member):
     """Rank 0: the one that the launcher talks to. Its counts and times are those of all."""
-
-    def __init__(self, request: JobRequest, descriptor: int) -> None:
-        super().__init__(request, descriptor)
-        self.take_share(self.placement)
 
     def join(self) -> None:
         """Meet the others, and tell them what the launcher asks."""

@@ -33,7 +33,6 @@ class Follower(Member):
     def __init__(self, request: JobRequest, group: Group) -> None:
         super().__init__(request, descriptor=-1)
         self.group = group
-        self.take_share(self.placement)
 
     def say(self, message: Part) -> None:
         """Nothing: rank 0 answers for all."""

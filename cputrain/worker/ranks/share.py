@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cputrain.knobs import inforce
 from cputrain.knobs.inforce import Check
-from cputrain.record.process import Placement
+from cputrain.record.requests import JobRequest
 from cputrain.worker.preparation import Preparation
 from cputrain.worker.ranks import agreement
 from cputrain.worker.ranks.group import PATIENCE_S, Group
@@ -32,9 +32,10 @@ class Share(Preparation):
     group: Group
     parallel: ParallelEngine
 
-    def take_share(self, placement: Placement) -> None:
-        """Take this rank's share of a host's CPUs and threads."""
-        self.placement = placement.of_rank(int(os.environ["LOCAL_RANK"]))
+    def __init__(self, request: JobRequest, descriptor: int) -> None:
+        """As another's; `request.placement` is that of all ranks of the host."""
+        super().__init__(request, descriptor)
+        self.placement = self.placement.of_rank(int(os.environ["LOCAL_RANK"]))
         self.cpus = list(self.placement.cpus)
 
     def meet(self) -> None:

@@ -148,7 +148,7 @@ class Saving:
             if not np.isfinite(array).all():
                 raise DidNotTrain(f"after step {step} {name} has entries that are not finite")
         self._before()
-        written = checkpoints.write(
+        checkpoints.write(
             self._folder,
             Checkpoint(
                 step=step,
@@ -169,7 +169,7 @@ class Saving:
             self._state(),
         )
         checkpoints.prune(self._folder, self._plan.keep_every)
-        self._say(Kept(step=step, size=written.size, is_best=self.best_step == step))
+        self._say(Kept(step=step))
 
     def _state(self) -> Arrays:
         return self._hand.state()

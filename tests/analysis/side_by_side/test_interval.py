@@ -35,22 +35,18 @@ def fewer_draws(monkeypatch):
 
 
 def rates(sessions, **given):
-    """How often an A/A pair is called different, and how often the effect of 1.1 is found."""
+    """How often the truth of equal cells is left out, and that of a slower one found and missed."""
     rng = np.random.default_rng(3)
     false, detected, missed = [], [], []
     for _ in range(sessions):
-        made = interval.estimates(session(rng, **given))
-        for i in range(6):
-            slower = interval.effect(made[6], made[i])
-            detected.append(slower.low > 1)
-            missed.append(not slower.low <= 1.1 <= slower.high)
-            for j in range(i):
-                same = interval.effect(made[i], made[j])
-                false.append(not same.low <= 1 <= same.high)
+        *equal, slower = (each.interval for each in interval.estimates(session(rng, **given))[:7])
+        detected.append(slower.low > 0.042)
+        missed.append(not slower.low <= 1.1 * 0.042 <= slower.high)
+        false += [not each.low <= 0.042 <= each.high for each in equal]
     return np.mean(false), np.mean(detected), np.mean(missed)
 
 
-def test_identical_cells_differ_in_about_one_percent_of_pairs_and_a_true_effect_is_found():
+def test_the_truth_is_left_out_in_about_one_percent_and_a_true_effect_is_found():
     false, detected, missed = rates(60, others=35)
     assert false <= 0.02
     assert detected >= 0.95
@@ -68,11 +64,10 @@ def test_the_level_is_not_zero_either():
     rng = np.random.default_rng(4)
     widths = []
     for _ in range(20):
-        made = interval.estimates(session(rng, others=30))
-        ratio = interval.effect(made[0], made[1])
-        widths.append(np.log(ratio.high / ratio.low) / 2)
-    # Two workers each: sd of the log ratio 0.02 (and a little from steps); 99 % is 2.58 of it.
-    assert 0.045 < np.median(widths) < 0.075
+        its = interval.estimates(session(rng, others=30))[0].interval
+        widths.append(np.log(its.high / its.low) / 2)
+    # Two workers: sd of the log 0.014 (and a little from steps); 99 % is 2.58 of it.
+    assert 0.032 < np.median(widths) < 0.053
 
 
 def test_steps_that_vary_more_than_workers_are_not_counted_twice():
@@ -106,7 +101,6 @@ def test_a_single_worker_alone_has_no_interval_and_says_why():
     (made,) = interval.estimates([Measured(((1.0, 1.1),), "one", "s")])
     assert made.interval is None
     assert "too few workers" in made.reason
-    assert interval.effect(made, made) is None
 
 
 def test_two_workers_alone_have_no_interval():

@@ -118,7 +118,7 @@ def test_clang_without_libiomp5_says_so(forgetful, monkeypatch, tmp_path):
 LISTS = """
 import json
 from cputrain.sweep import plan
-suites = {p.name: {cell.name: cell.why_not for cell in p.cells} for p in plan.discover()}
+suites = {p.name: {cell.name: cell.why_not for cell in p.cells} for p in plan.survey()[0]}
 wanted = ("Compiler", "OmpSchedule", "InstructionSet", "NumaPolicy", "Framework", "SeqLen")
 print(json.dumps({name: suites[name] for name in wanted}))
 """

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cputrain.engines.numpy_ import ops as ops
+from cputrain.engines.numpy_ import ops
 from cputrain.engines.numpy_.engine import NumpyEngine
 from cputrain.model import initial
 

@@ -7,9 +7,9 @@ from settled import SMALL
 
 from cputrain.engines import EngineError
 from cputrain.model import initial, shapes
+from cputrain.model.lora import ALPHA
 
 torch = pytest.importorskip("torch")
-from cputrain.engines.torch_.lora import ALPHA  # noqa: E402
 
 TUNED = {
     "gpt lora": {"fine_tuning": "lora"},

@@ -9,7 +9,6 @@ from cputrain.engines import EngineError
 from cputrain.model import shapes
 
 torch = pytest.importorskip("torch")
-F = torch.nn.functional
 
 GRID = {
     "gpt": {},

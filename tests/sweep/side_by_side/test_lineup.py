@@ -55,7 +55,7 @@ def test_the_same_again_is_the_same_experiment(suites):
 COUNT = """
 from cputrain.sweep import plan
 from cputrain.sweep.side_by_side import lineup
-for block in lineup.blocks(plan.discover(), False):
+for block in lineup.blocks(plan.survey()[0], False):
     print(block.name, block.cells[0].values[2], block.cells[0].experiment.system.cores)
 """
 

@@ -49,7 +49,7 @@ def run(tmp_path, monkeypatch):
 
 
 def kept(step):
-    return files.encode(Kept(step=step, size=1))
+    return files.encode(Kept(step=step))
 
 
 def test_a_write_that_fails_is_told_once_and_the_next_one_has_it_all(run, tmp_path):

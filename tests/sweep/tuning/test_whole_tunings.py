@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 from simulated_workers import faster
 
+from cputrain import paths
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.record import files, tuning
 from cputrain.record.tuning import TuningRecord
 from cputrain.run.session import Session
-from cputrain.sweep.tuning.account import shown
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 
@@ -95,7 +95,7 @@ def test_a_second_tuning_that_is_stopped_leaves_what_the_first_has_confirmed(tun
     tuning_, _ = tune(Experiment(), lambda e: 0.5 if e.runtime.engine == "native" else faster(e))
     first, second = tuning_.tracks
     second.gain = None
-    assert tuning_.stopped() == f"what was confirmed is in {shown(first.settings)}"
+    assert tuning_.stopped() == f"what was confirmed is in {paths.shown(first.settings)}"
     first.gain = None
     assert tuning_.stopped().endswith("nothing is recommended: nothing was confirmed")
 

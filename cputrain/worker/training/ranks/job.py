@@ -39,10 +39,6 @@ class RankJob(Share, TrainingJob):
     opens_alone = False
     saving: RankSaving
 
-    def __init__(self, request: JobRequest, descriptor: int) -> None:
-        super().__init__(request, descriptor)
-        self.take_share(self.placement)
-
     def begin(self) -> None:
         """Also hold, before the first step, that gradients are averaged.
 
