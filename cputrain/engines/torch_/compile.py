@@ -14,7 +14,11 @@ import torch
 import torch._functorch.config
 import torch._inductor.config
 from torch import nn
-from torch._dynamo.utils import counters, get_compilation_metrics
+from torch._dynamo.utils import (
+    counters,
+    get_compilation_metrics,
+    set_compilation_metrics_limit,
+)
 from torch._inductor import metrics as inductor_metrics
 
 from cputrain.engines import EngineError
@@ -47,6 +51,9 @@ CACHE = {
 }
 """Dynamo's counters of the caches of compiled code; a bypass is a graph that cannot be kept."""
 
+COMPILATIONS = 10_000
+"""Of which dynamo keeps why: by itself of the last 64 of a process, and what falls out is not told
+from what never was."""
 COMPILER_SAID = "Output:"
 """The line of inductor's error below which the C++ compiler's output stands."""
 
@@ -81,6 +88,7 @@ class Compilation:
         # On by default; said here because a warm start rests on them.
         torch._inductor.config.fx_graph_cache = True
         torch._functorch.config.enable_autograd_cache = True
+        set_compilation_metrics_limit(COMPILATIONS)
         self._before = _totals()
         self._modules_before = len(_modules()) if self._inductor else 0
         self.function: Callable[..., Any] = torch.compile(

@@ -115,6 +115,19 @@ def test_a_compiled_model_that_goes_back_to_eager_is_seen(batch_of):
     assert not evidence.backend_called
 
 
+def test_what_was_compiled_before_is_not_counted_however_much_it_was(batch_of):
+    function = torch.compile(lambda x: x + 1, backend="eager", dynamic=False)
+    for _ in range(10):  # dynamo stops at eight of one function
+        torch._dynamo.reset()
+        for size in range(1, 9):
+            function(torch.ones(size))
+    torch._dynamo.reset()
+    engine = build("aot_eager")
+    engine.train_step(batch_of(TINY))
+    evidence = engine.evidence(batch_of(TINY))
+    assert (evidence.graphs, evidence.recompiles) == (1, 0)
+
+
 def test_recompiling_is_seen(batch_of):
     engine = build("aot_eager")
     engine.train_step(batch_of(TINY))
