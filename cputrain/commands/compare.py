@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from cputrain import paths
@@ -13,12 +14,22 @@ from cputrain.analysis.machines.machine import Machine
 from cputrain.atomic import write_made
 from cputrain.commands import compare_releases
 from cputrain.errors import UsageError
+from cputrain.machine import registry
 from cputrain.report import compared, compared_plot, compared_table, example
 from cputrain.report.compared import Comparison
 from cputrain.report.comparisons import COMPARE, name_of
 from cputrain.results import records
 from cputrain.results.exchange import merged
 from cputrain.wording import one_line
+
+EXAMPLE = "example"
+"""The name of example/'s machine here: this machine may have the same one of its own."""
+ANOTHER = (
+    "python3 bench.py measures this one, python3 bench.py merge FILE takes in another one's results"
+)
+
+Place = tuple[Path, str]
+"""The folder that has a machine's records, and its name there."""
 
 
 def main(args: argparse.Namespace) -> int:
@@ -74,44 +85,59 @@ def _write(comparisons: list[Comparison]) -> Path:
 def _machines(names: list[str]) -> list[Machine]:
     """The machines that were named; the example's beside a single one."""
     known = places()
-    shipped, _ = example.read(paths.PROJECT)
-    wanted = list(names)
-    for name in wanted:
-        if wanted.count(name) > 1:
+    for name in names:
+        if names.count(name) > 1:
             raise UsageError(f"{name} is named twice: compare takes different machines")
-    if len(wanted) == 1 and shipped is not None and shipped.machine not in wanted:
-        wanted.append(shipped.machine)
-    for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {_all(known)}"
             raise UsageError(f"no records of a machine {name!r}; {hint}")
-    if len(wanted) < 2:
-        if wanted and (others := sorted(set(known) - set(wanted))):
-            raise UsageError(
-                f"compare needs two machines: name one beside {wanted[0]}, as in "
-                f"python3 bench.py compare {others[0]} {wanted[0]}"
-            )
+    if not names:
+        listed = _all({name for _, name in known.values()})
+        raise UsageError(f"compare needs two machines, known here: {listed}; {ANOTHER}")
+    wanted = names if len(names) > 1 else _with_another(names[0], known)
+    if len({known[name] for name in wanted}) < len(wanted):
         raise UsageError(
-            f"compare needs two machines, known here: {_all(known)}; "
-            "python3 bench.py merge FILE takes in another one"
+            f"{known[EXAMPLE][1]} and {EXAMPLE} are one machine: compare takes different ones"
         )
     chosen = []
-    for name in wanted:
-        machine, problems = machines.read(known[name], name)
+    for label in wanted:
+        machine, problems = machines.read(*known[label])
         for problem in problems:
             print(f"problem: {one_line(problem)}")
-        chosen.append(machine)
+        chosen.append(replace(machine, name=label))
+        if EXAMPLE in known and known[label] != known[EXAMPLE] and label == known[EXAMPLE][1]:
+            print(f"{label} is this clone's; the example's machine of this name is {EXAMPLE}")
     return chosen
 
 
-def places() -> dict[str, Path]:
+def _with_another(name: str, known: dict[str, Place]) -> list[str]:
+    """A single machine, and what it is put beside. Raises UsageError where there is nothing."""
+    here = sorted(other for other, (root, _) in known.items() if root == paths.ROOT)
+    shipped = known.get(EXAMPLE)
+    if name == EXAMPLE:
+        this = registry.name_here(result=paths.RESULT).name
+        if this in here:
+            return [this, name]
+    elif shipped is not None and name in here:
+        return [name, EXAMPLE if shipped[1] in here else shipped[1]]
+    if others := [other for other in here if other != name]:
+        raise UsageError(
+            f"compare needs two machines: name one beside {name}, as in "
+            f"python3 bench.py compare {others[0]} {name}"
+        )
+    raise UsageError(f"compare needs two machines, and {name} is all that is known; {ANOTHER}")
+
+
+def places() -> dict[str, Place]:
     """Where the records of each known machine lie: here, else the example that comes with us."""
-    roots = dict.fromkeys(records.machines(paths.ROOT)[0], paths.ROOT)
+    known = {name: (paths.ROOT, name) for name in records.machines(paths.ROOT)[0]}
     shipped, _ = example.read(paths.PROJECT)
     if shipped is not None:
-        roots.setdefault(shipped.machine, paths.PROJECT / example.FOLDER)
-    return roots
+        place = paths.PROJECT / example.FOLDER, shipped.machine
+        known.setdefault(shipped.machine, place)
+        known[EXAMPLE] = place
+    return known
 
 
 def _all(names: Iterable[str]) -> str:

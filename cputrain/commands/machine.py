@@ -64,7 +64,10 @@ def other_lines(name: str, result: Path = paths.RESULT) -> list[str]:
     if name not in kept:
         shipped, _ = example.read(paths.PROJECT)
         if shipped is not None and name == shipped.machine:
-            raise UsageError(f"{name} is the example's: python3 bench.py compare {name} reads it")
+            raise UsageError(
+                f"{name} is the example's: python3 bench.py compare example puts this machine "
+                f"beside it; its tables: {paths.PROJECT / example.FOLDER / 'result' / 'README.md'}"
+            )
         listed = ", ".join(sorted(kept)) or "none"
         raise UsageError(f"no results of a machine {name!r} under {result}; there are: {listed}")
     try:

@@ -32,7 +32,7 @@ def _add_compare(compare: argparse.ArgumentParser) -> None:
         "machines",
         metavar="NAME",
         nargs="*",
-        help="a machine with results here, or the example's; one alone is compared with the "
-        "example's",
+        help="a machine with results here, or example: the one that comes with the project; one "
+        "alone is compared with that",
     )
     compare_releases_flags.add(compare)

@@ -15,10 +15,10 @@ from cputrain.machine import allotted, facts, identity, reading
 from cputrain.machine.reading import MachineError
 
 RESERVED = (
-    *("asv", "asv-quick", "quick", "version", "compare"),
+    *("asv", "asv-quick", "quick", "version", "compare", "example"),
     *("README.md", "results.csv", "results.parquet"),
 )
-"""Names that mean something else in our folders or in asv's registry."""
+"""Names that mean something else in our folders, in asv's registry or to `compare`."""
 
 LONGEST = 64
 """Letters of a name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,8 +29,10 @@ class Comparison:
         equal: experiments that both have a number of.
         other_experiments: cells of one name that ran another experiment.
         engines: the geometric mean over suites, by engine; suites: by suite and engine.
+        unpaired: cells that suites have as they were measured, and engines do not.
         paying: settings whose effects differ.
         facts, releases: what differs in the machines, and in what ran on them.
+        unrecorded: by machine, facts that are known of the other one alone.
     """
 
     first: Machine
@@ -38,9 +41,11 @@ class Comparison:
     other_experiments: int
     engines: list[Ratio]
     suites: list[Ratio]
+    unpaired: list[Equal]
     paying: list[Paying]
     facts: list[Differs]
     releases: list[Differs]
+    unrecorded: list[tuple[str, list[str]]]
 
     @property
     def drift(self) -> str:
@@ -58,7 +63,8 @@ class Comparison:
         """That a release may be the cause, where releases differ; None where they do not."""
         if not self.releases:
             return None
-        differing = "; ".join(f"{d.what} {d.first} and {d.other}" for d in self.releases)
+        a, b = self.first.name, self.other.name
+        differing = "; ".join(f"{d.what} {d.first} on {a}, {d.other} on {b}" for d in self.releases)
         return (
             f"What ran differs too ({differing}): a difference of the machine and one of the "
             "release cannot be told apart here."
@@ -66,11 +72,31 @@ class Comparison:
 
     @property
     def left_out(self) -> str | None:
-        """Cells that are not compared, though they are called alike."""
-        if not self.other_experiments:
-            return None
-        cells = counted(self.other_experiments, "cell has", "cells have")
-        return f"{cells} the same name on both and ran another experiment: they are not compared."
+        """Cells that are not compared, though they are called alike, and those of no mean."""
+        lines = []
+        if self.other_experiments:
+            cells = counted(self.other_experiments, "cell has", "cells have")
+            lines.append(
+                f"{cells} the same name on both and ran another experiment: they are not compared."
+            )
+        if self.unpaired:
+            suites = ", ".join(dict.fromkeys(pair.suite for pair in self.unpaired))
+            cells = counted(len(self.unpaired), "cell has", "cells have")
+            lines.append(
+                f"{cells} no pairs on both ({suites}): a suite's ratio has them as measured, with "
+                "all drift, an engine's mean does not have them."
+            )
+        return " ".join(lines) or None
+
+    @property
+    def first_steps(self) -> list[Equal]:
+        """Experiments whose time is that of a first step, each that ran once."""
+        return [pair for pair in self.equal if pair.is_first_step and not pair.repeats]
+
+    @property
+    def lacking(self) -> list[str]:
+        """What is not recorded, a line for each machine."""
+        return [f"not recorded of {name}: {', '.join(facts)}" for name, facts in self.unrecorded]
 
 
 def compare(first: Machine, other: Machine) -> Comparison | None:
@@ -85,9 +111,11 @@ def compare(first: Machine, other: Machine) -> Comparison | None:
         others,
         ratios.by_engine(first, other, pairs),
         ratios.by_suite(first, other, pairs),
+        [pair for pair in pairs if pair.counts and not ratios.is_paired(first, other, pair)],
         paying.paying(first.cells, other.cells, pairs),
         differing.facts(first, other),
         differing.releases(first, other),
+        differing.unrecorded(first, other),
     )
 
 
@@ -98,7 +126,7 @@ def text(comparisons: Sequence[Comparison], stem: str) -> str:
         comparisons: of one machine with others.
         stem: of the names of the picture and the tables beside it.
     """
-    context = {"ratio": ratio, "effect": effect, "where": where}
+    context = {"ratio": ratio, "effect": effect, "where": where, "first_step": first_step}
     return templates.markdown(
         "compared.md.j2", {**context, "comparisons": comparisons, "stem": stem}
     )
@@ -107,7 +135,10 @@ def text(comparisons: Sequence[Comparison], stem: str) -> str:
 def lines(comparison: Comparison) -> list[str]:
     """The comparison for a terminal; not made safe for one."""
     first, other = comparison.first.name, comparison.other.name
-    texts = [f"{first} beside {other}: time of a step over that of {other} [99 % interval]"]
+    texts = [
+        f"{first} beside {other}: time of a step over that of {other} [99 % interval]; a mean over "
+        "suites weighs each by how surely it is told"
+    ]
     for line in comparison.engines:
         of = f"{counted(line.suites, 'suite')}, {counted(line.cells, 'equal experiment')}"
         texts.append(f"  {line.engine}: {ratio(line)}, {line.verdict} ({of})")
@@ -124,6 +155,7 @@ def lines(comparison: Comparison) -> list[str]:
     short = [d for d in comparison.facts if d.what not in LONG]
     if short:
         texts.append("what differs: " + "; ".join(f"{d.what} {d.first}, {d.other}" for d in short))
+    texts += comparison.lacking
     texts += [line for line in (comparison.confounded, comparison.left_out) if line]
     return [*texts, comparison.drift]
 
@@ -131,7 +163,7 @@ def lines(comparison: Comparison) -> list[str]:
 def surest(comparison: Comparison) -> list[Ratio]:
     """The suites that are furthest from the mean of their engine, both ways, a few of them."""
     means = {line.engine: line.value for line in comparison.engines}
-    ordered = sorted(comparison.suites, key=lambda line: line.value / means[line.engine])
+    ordered = sorted(comparison.suites, key=lambda line: line.value / means.get(line.engine, 1.0))
     if len(ordered) <= MOST_LINES:
         return ordered
     return [*ordered[: MOST_LINES // 2], *ordered[-MOST_LINES // 2 :]]
@@ -149,6 +181,12 @@ def effect(its: Paying, on_first: bool) -> str:
     entry = its.first if on_first else its.other
     verdict = its.verdicts[0 if on_first else 1]
     return f"{words.effect(entry.effect, entry.low, entry.high)} {verdict}"
+
+
+def first_step(pair: Equal) -> tuple[str, str, str]:
+    """Its time on both machines, and the ratio, as it was measured."""
+    times = [cell.step_s or math.nan for cell, _ in (pair.first, pair.other)]
+    return words.seconds(times[0]), words.seconds(times[1]), words.ratio(times[0] / times[1])
 
 
 def where(its: Paying, comparison: Comparison) -> str:

@@ -80,6 +80,6 @@ def _series(comparisons: Sequence[Comparison]) -> dict[str, list[Ratio]]:
 def _scale(every: Sequence[Ratio], left: float) -> Scale:
     """Intervals that are far wider than the ratios lie apart do not stretch it."""
     values = [line.value for line in every]
-    low, high = min(*values, 1.0) / 2, max(*values, 1.0) * 2
+    low, high = min([*values, 1.0]) / 2, max([*values, 1.0]) * 2
     ends = [end for line in every for end in (line.low, line.high) if end is not None]
     return around([1.0, *values, *(min(max(end, low), high) for end in ends)], left, WIDE - 14)

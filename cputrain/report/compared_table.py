@@ -26,15 +26,16 @@ OWN: dict[str, pl.DataType] = {
 BESIDE = "beside_"
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "beside", "suite", "value", "engine", "identity"), pl.String()),
-    **dict.fromkeys(("ratio", "usual_ratio"), pl.Float64()),
+    **dict.fromkeys(("raw_ratio", "usual_ratio"), pl.Float64()),
     "counts_once": pl.Boolean(),
     **dict.fromkeys(("suite_ratio", "suite_low", "suite_high"), pl.Float64()),
     **OWN,
     **{f"{BESIDE}{name}": kind for name, kind in OWN.items()},
 }
-"""Column -> type. ratio: step_s over beside_step_s, with all drift; usual_ratio: the same at each
-machine's usual speed; counts_once: whether the suite's ratio, with its 99 % interval, is made of
-usual_ratio, or another suite has the same workers."""
+"""Column -> type; docs/machines.md says what each is. raw_ratio: step_s over beside_step_s, with
+all drift; usual_ratio: the same at each machine's usual speed, None where one of them has no pairs;
+suite_ratio: with its 99 % interval, the mean over the suite's rows with counts_once, of each
+machine's time at its usual speed, as it was measured where it has no pairs."""
 
 
 def rows(comparison: Comparison) -> list[Row]:
@@ -42,7 +43,7 @@ def rows(comparison: Comparison) -> list[Row]:
     by_suite = {(line.suite, line.engine): line for line in comparison.suites}
     made = []
     for pair in comparison.equal:
-        line = by_suite.get((pair.suite, pair.engine))
+        line = None if pair.is_first_step else by_suite.get((pair.suite, pair.engine))
         (cell, _), (beside, _) = pair.first, pair.other
         row: Row = {
             "machine": comparison.first.name,
@@ -51,9 +52,9 @@ def rows(comparison: Comparison) -> list[Row]:
             "value": pair.value,
             "engine": pair.engine,
             "identity": pair.identity,
-            "ratio": (cell.step_s or 0.0) / (beside.step_s or 1.0),
+            "raw_ratio": (cell.step_s or 0.0) / (beside.step_s or 1.0),
             "usual_ratio": _usual(comparison, pair),
-            "counts_once": not pair.repeats,
+            "counts_once": pair.counts,
         }
         if line is not None:
             row |= {"suite_ratio": line.value, "suite_low": line.low, "suite_high": line.high}

@@ -192,7 +192,9 @@ def test_a_registry_that_cannot_be_read_is_one_line(server, tmp_path):
         registry.register(tmp_path / "file" / "registry.json", server.root)
 
 
-@pytest.mark.parametrize("name", ["quick", "asv", "version", "", ".", "..", "a/b", "a b", "x" * 65])
+@pytest.mark.parametrize(
+    "name", ["quick", "asv", "version", "example", "", ".", "..", "a/b", "a b", "x" * 65]
+)
 def test_names_that_cannot_be(server, home, name):
     with pytest.raises(MachineError):
         registry.register(root=server.root, name=name)

@@ -1,6 +1,5 @@
 """Two machines beside each other: what is equal, what pays on one alone, what a page says of it."""
 
-import itertools
 import json
 import math
 import re
@@ -8,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from made_compared import measured
 from made_project import Project, worker
 from markdown_it import MarkdownIt
 from roots import take_root
@@ -23,33 +23,6 @@ from cputrain.report.picture import color
 pytestmark = pytest.mark.tools
 
 EVIL = '<img src=x onerror=alert(1)> [a](javascript:b) | `c` \x1b]0;d\x07 =HYPERLINK("e")'
-FACTS = {"cores": "2", "l2": "512K x 2", "kernel": "6.1", "isa": "avx avx2"}
-
-
-def measured(project, name, speed, manual=1.6, facts=None, **others):
-    """A machine with such a speed, on which another attention takes so many times as long."""
-    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
-    project.suite("AttentionBackend", "attention", ("sdpa", "manual"), baseline="sdpa")
-    project.suite("CoreCount", "cores", (1, 2, "all"))
-    project.suite("SeqLen", "seq_len", (128, 256))
-    base, usual, minutes = 0.04 * speed, settled(), itertools.count()
-
-    def cell(suite, value, times=1.0, experiment=usual):
-        """Each a minute after the one before."""
-        started = f"2026-11-21T11:{next(minutes):02}:00+00:00"
-        where = {"machine": name, "reference": base, "started": started, **others}
-        project.cell(suite, value, base * times, experiment, **where)
-
-    for copy in "ABCD":
-        cell("Baseline", copy)
-    cell("AttentionBackend", "sdpa")
-    cell("AttentionBackend", "manual", manual, usual.but(attention_backend="manual"))
-    cell("CoreCount", "all")
-    for cores in (1, 2):
-        cell("CoreCount", cores, 2 / cores, usual.but(cores=cores))
-    cell("SeqLen", 256)
-    cell("SeqLen", 128, 0.5, usual.but(seq_len=128))
-    project.save(machine=FACTS | (facts or {}))
 
 
 @pytest.fixture
@@ -113,13 +86,25 @@ def test_what_differs_in_the_machines_is_listed(two):
     assert known == {"isa": ("avx2", "avx512f"), "kernel": ("6.1", "6.8")}
 
 
+def test_what_is_recorded_of_one_alone_does_not_differ(two):
+    """It is named, in one line for each machine."""
+    measured(two, "bare", 0.5, facts={"isa": None, "kernel": "", "cpu": None, "numa_nodes": "1"})
+    its = beside(two, "old", "bare")
+    assert its.facts == []
+    told = ["not recorded of old: numa_nodes", "not recorded of bare: cpu, isa, kernel"]
+    assert [line for line in compared.lines(its) if "recorded" in line] == told
+    page = compared.text([its], "x")
+    assert all(f"\n{line}\n" in page for line in told) and "unknown" not in page
+    assert beside(two).lacking == []
+
+
 def test_releases_that_differ_are_said_beside_the_figure(two):
     assert beside(two).releases == [] and beside(two).confounded is None
     versions = {"python": "3.11.7", "torch": "2.12.1+cpu", "numpy": "2.4.6"}
     two.cell("SeqLen", 256, 0.02, machine="new", reference=0.02, versions=versions)
     its = beside(two)
-    assert its.releases == [differing.Differs("torch", "2.13.0+cpu", "2.12.1+cpu, 2.13.0+cpu")]
-    assert "torch 2.13.0+cpu and 2.12.1+cpu, 2.13.0+cpu" in its.confounded
+    assert its.releases == [differing.Differs("torch", "2.13.0+cpu", "2.12.1+cpu and 2.13.0+cpu")]
+    assert "(torch 2.13.0+cpu on old, 2.12.1+cpu and 2.13.0+cpu on new)" in its.confounded
     assert "cannot be told apart" in its.confounded
     assert its.confounded in compared.lines(its)
 
@@ -131,9 +116,65 @@ def test_the_table_has_every_equal_experiment_once_and_both_sides(two, tmp_path)
     assert table.columns == list(compared_table.SCHEMA) and table.height == len(its.equal) == 11
     assert pl.read_csv(tmp_path / "x.csv").height == 11
     row = table.row(by_predicate=pl.col("value") == "128", named=True)
-    assert row["ratio"] == pytest.approx(row["step_s"] / row["beside_step_s"])
+    assert row["raw_ratio"] == pytest.approx(row["step_s"] / row["beside_step_s"])
     assert (row["machine"], row["beside"], row["torch"]) == ("old", "new", "2.13.0+cpu")
     assert row["suite_low"] < row["suite_ratio"] < row["suite_high"]
+
+
+def test_each_column_of_the_table_is_explained():
+    text = (paths.PROJECT / "docs" / "machines.md").read_text()
+    names = {name for name in compared_table.SCHEMA if not name.startswith(compared_table.BESIDE)}
+    assert {*names, f"{compared_table.BESIDE}..."} <= set(re.findall(r"`([\w.]+)`", text))
+    assert "docs/machines.md" in (paths.PROJECT / "cputrain/report/compared.md.j2").read_text()
+
+
+def test_a_first_step_is_in_no_ratio(two):
+    """It compiles, and is there once: a section of its own has it, and a row."""
+    two.suite("JitWarmup", "jit_state", ("steady", "cold", "warm"))
+    warm = settled(compile="inductor")
+    for name, times in (("old", 9), ("new", 1)):
+        beside_s = {"machine": name, "reference": 0.04 if name == "old" else 0.02}
+        two.cell("JitWarmup", "steady", beside_s["reference"], warm, **beside_s)
+        before = beside(two) if name == "new" else None
+        cold = warm.but(jit_state="cold")
+        two.cell("JitWarmup", "cold", times * 0.5, cold, machine=name, reference=None)
+    its = beside(two)
+    assert (its.engines, its.suites, its.unpaired) == (before.engines, before.suites, [])
+    assert [pair.value for pair in its.first_steps] == ["cold"]
+    page = compared.text([its], "x")
+    assert re.search(r"\| JitWarmup \| cold \| 4\.\d+ s \| \d+ ms \| [89]\.\d+x \|", page)
+    rows = {r["value"]: r for r in compared_table.rows(its) if r["suite"] == "JitWarmup"}
+    assert rows["steady"]["counts_once"] and rows["steady"]["suite_ratio"] > 1.5
+    assert rows["cold"]["counts_once"] is False and rows["cold"].get("suite_ratio") is None
+    assert "First steps" not in compared.text([before], "x")
+
+
+def test_a_comparison_of_first_steps_alone_has_a_page_and_no_ratio(project):
+    project.suite("JitWarmup", "jit_state", ("steady", "cold", "warm"))
+    for name in ("old", "new"):
+        cold = settled(compile="inductor", jit_state="cold")
+        project.cell("JitWarmup", "cold", 0.5, cold, machine=name, reference=None)
+    its = beside(project)
+    assert its.engines == its.suites == compared.surest(its) == []
+    assert "First steps" in compared.text([its], "x")
+    assert compared_plot.svg([its]).startswith(b"<svg")
+
+
+def test_cells_without_pairs_are_in_their_suite_and_in_no_mean(two):
+    before = beside(two)
+    two.suite("Preset", "preset", ("one", "two"), baseline=None)
+    for name, reference in (("old", None), ("new", 0.02)):
+        two.cell("Preset", "one", 0.5, machine=name, reference=reference)
+    its = beside(two)
+    counts = [[(line.suites, line.cells) for line in each.engines] for each in (before, its)]
+    assert counts[0] == counts[1]
+    assert {line.suite for line in its.suites} == {"Preset", *(s.suite for s in before.suites)}
+    assert "1 cell has no pairs on both (Preset)" in its.left_out
+    assert its.left_out in compared.lines(its)
+    for name in ("bare", "naked"):
+        two.cell("Preset", "one", 0.5, machine=name, reference=None)
+    its = beside(two, "bare", "naked")
+    assert its.engines == [] and [line.suite for line in compared.surest(its)] == ["Preset"]
 
 
 @pytest.fixture
@@ -151,6 +192,7 @@ def test_the_verb_writes_page_tables_and_picture_and_the_index_links_them(here, 
     assert cli.main(["compare", "old", "new"]) == 0
     text = said(capsys)
     assert "old beside new" in text and "slower (4 suites" in text and "cannot be paired" in text
+    assert "weighs each by how surely it is told" in text
     folder = here.root / "result" / "compare"
     files = {f"old-new.{ending}" for ending in ("md", "csv", "parquet", "svg")}
     assert {path.name for path in folder.iterdir()} == files

@@ -20,7 +20,7 @@ RELEASES = ("torch", "jax", "jaxlib", "numpy", "python", "ipex", "cc_version")
 
 @dataclass(frozen=True)
 class Differs:
-    """One thing that differs: what it is on each machine; "unknown" where that is not recorded."""
+    """One thing that differs: what it is on each machine."""
 
     what: str
     first: str
@@ -28,16 +28,26 @@ class Differs:
 
 
 def facts(first: Machine, other: Machine) -> list[Differs]:
-    """Facts that differ; of instruction sets only those that one of the two lacks."""
+    """Facts of both that differ; of instruction sets only those that one of the two lacks."""
     lines = []
     for name in FACTS:
         both = [_text(machine.facts.get(name)) for machine in (first, other)]
-        if both[0] == both[1]:
+        if both[0] == both[1] or not all(both):
             continue
-        if name == "isa" and "unknown" not in both:
+        if name == "isa":
             sets = [set(text.split()) for text in both]
             both = [" ".join(sorted(a - b)) or "none more" for a, b in (sets, sets[::-1])]
         lines.append(Differs(name, *both))
+    return lines
+
+
+def unrecorded(first: Machine, other: Machine) -> list[tuple[str, list[str]]]:
+    """By machine, the facts that are recorded of the other one and not of it; none is left out."""
+    lines = []
+    for lacking, known in ((first, other), (other, first)):
+        names = [n for n in FACTS if _text(known.facts.get(n)) and not _text(lacking.facts.get(n))]
+        if names:
+            lines.append((lacking.name, names))
     return lines
 
 
@@ -64,8 +74,9 @@ def _versions(machine: Machine) -> dict[str, list[str]]:
 
 
 def _several(words: list[str]) -> str:
-    return ", ".join(sorted(set(words))) or "not recorded"
+    return " and ".join(sorted(set(words))) or "not recorded"
 
 
 def _text(value: Any) -> str:
-    return "unknown" if value in (None, "") else " ".join(str(value).split())
+    """One line; empty where it is not recorded."""
+    return "" if value is None else " ".join(str(value).split())

@@ -21,7 +21,7 @@ class Equal:
 
     Attributes:
         first, other: the cell on each machine, with its row.
-        repeats: whether an earlier one has the same workers on both: it counts once.
+        repeats: whether an earlier one has the same workers on both.
     """
 
     first: CellRow
@@ -42,6 +42,16 @@ class Equal:
     def engine(self) -> str:
         """What trains in it."""
         return identical.engine(self.first[0]) or ""
+
+    @property
+    def is_first_step(self) -> bool:
+        """Whether its time is that of a first step, which compiles and is there once."""
+        return self.first[1]["jit_state"] not in (None, "steady")
+
+    @property
+    def counts(self) -> bool:
+        """Whether its suite's ratio has it: the time of a usual step, each that ran once."""
+        return not (self.repeats or self.is_first_step)
 
     @property
     def identity(self) -> str:

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from cputrain.analysis.ends import CellRow
 from cputrain.analysis.machines.equal import Equal
 from cputrain.analysis.machines.machine import Machine
-from cputrain.analysis.machines.usual import Reference
-from cputrain.analysis.machines.wander import Wander
+from cputrain.analysis.machines.sides import Side, side
 
 LEVEL = 0.99
 MANY = 1e6
 """Degrees of freedom of what is known well enough."""
+LEAST = 0.001
+"""Standard deviation of a logarithm that no suite is weighed as surer than."""
 
 
 @dataclass(frozen=True)
@@ -51,62 +51,88 @@ class Ratio:
         return "slower" if self.low > 1 else "faster"
 
 
-@dataclass(frozen=True)
-class _Side:
-    """What one machine says.
-
-    Attributes:
-        log_s: mean logarithm of a step.
-        drift: variances of how well its usual speed is known, with their degrees of freedom; None
-            where too few moments tell one.
-        effects: variance of its effects; None where one of them has no interval.
-    """
-
-    name: str
-    log_s: float
-    drift: list[tuple[float | None, float]]
-    effects: float | None
-
-
 def by_suite(first: Machine, other: Machine, equal: Sequence[Equal]) -> list[Ratio]:
     """A ratio for each suite and engine, in their order."""
     groups: dict[tuple[str, str], list[Equal]] = {}
     for pair in equal:
-        if not pair.repeats:
+        if pair.counts:
             groups.setdefault((pair.suite, pair.engine), []).append(pair)
     return [
-        _ratio(first, other, engine, [pairs], suite) for (suite, engine), pairs in groups.items()
+        _ratio(_sides(first, other, [pairs], [1.0]), engine, [pairs], suite)
+        for (suite, engine), pairs in groups.items()
     ]
 
 
 def by_engine(first: Machine, other: Machine, equal: Sequence[Equal]) -> list[Ratio]:
-    """A ratio for each engine: the geometric mean over its suites, each of the same weight."""
+    """A ratio for each engine: the geometric mean over its suites, the surest weighing most.
+
+    Cells without a pair that counts on both machines are in none: they ran at any speed.
+    """
     groups: dict[str, dict[str, list[Equal]]] = {}
     for pair in equal:
-        if not pair.repeats:
+        if pair.counts and is_paired(first, other, pair):
             groups.setdefault(pair.engine, {}).setdefault(pair.suite, []).append(pair)
-    return [
-        _ratio(first, other, engine, list(suites.values())) for engine, suites in groups.items()
-    ]
+    return [_mean(first, other, engine, [*suites.values()]) for engine, suites in groups.items()]
+
+
+def is_paired(first: Machine, other: Machine, pair: Equal) -> bool:
+    """Whether a cell has pairs that count on both machines."""
+    usual = first.references.usual(*pair.first), other.references.usual(*pair.other)
+    return None not in usual
+
+
+def _mean(first: Machine, other: Machine, engine: str, suites: Sequence[Sequence[Equal]]) -> Ratio:
+    """The mean over suites; one without an interval is left out where another one has one."""
+    kept, logs, variances = [], [], []
+    for pairs in suites:
+        on_first, on_other = _sides(first, other, [pairs], [1.0])
+        if on_first.spread is not None and on_other.spread is not None:
+            kept.append(pairs)
+            logs.append(on_first.log_s - on_other.log_s)
+            variances.append(max(on_first.spread + on_other.spread, LEAST**2))
+    if not kept:
+        return _ratio(_sides(first, other, suites, [1.0] * len(suites)), engine, suites)
+    return _ratio(_sides(first, other, kept, _weights(logs, variances)), engine, kept)
+
+
+def _weights(logs: Sequence[float], variances: Sequence[float]) -> list[float]:
+    """The inverse of each suite's variance, with what suites differ by beyond theirs in each.
+
+    That is by DerSimonian & Laird (1986, Controlled Clinical Trials 7-3): suites that differ by
+    more than they are unsure by weigh alike.
+    """
+    weights = [1 / variance for variance in variances]
+    total = math.fsum(weights)
+    mean = math.fsum(w * log for w, log in zip(weights, logs, strict=True)) / total
+    beyond = math.fsum(w * (log - mean) ** 2 for w, log in zip(weights, logs, strict=True))
+    beyond -= len(logs) - 1
+    apart = total - math.fsum(w**2 for w in weights) / total
+    between = max(0.0, beyond / apart) if len(logs) > 1 else 0.0
+    return [1 / (variance + between) for variance in variances]
+
+
+def _sides(
+    first: Machine, other: Machine, suites: Sequence[Sequence[Equal]], weights: Sequence[float]
+) -> tuple[Side, Side]:
+    """Both machines' means over suites of the mean over their cells, of logarithms."""
+    total = math.fsum(weights)
+    each = [w / total / len(pairs) for pairs, w in zip(suites, weights, strict=True) for _ in pairs]
+    every = [pair for pairs in suites for pair in pairs]
+    return (
+        side(first, [pair.first for pair in every], each),
+        side(other, [pair.other for pair in every], each),
+    )
 
 
 def _ratio(
-    first: Machine,
-    other: Machine,
+    sides: tuple[Side, Side],
     engine: str,
     suites: Sequence[Sequence[Equal]],
     suite: str | None = None,
 ) -> Ratio:
-    """The mean over suites of the mean over their cells, of logarithms."""
-    weights = [1 / (len(suites) * len(pairs)) for pairs in suites for _ in pairs]
-    every = [pair for pairs in suites for pair in pairs]
-    sides = (
-        _side(first, [pair.first for pair in every], weights),
-        _side(other, [pair.other for pair in every], weights),
-    )
     value = sides[0].log_s - sides[1].log_s
-    counts = len(every), len(suites)
-    parts = [part for side in sides for part in (*side.drift, (side.effects, MANY))]
+    counts = sum(map(len, suites)), len(suites)
+    parts = [part for its in sides for part in (*its.drift, (its.effects, MANY))]
     known = [(variance, free) for variance, free in parts if variance is not None]
     if len(known) < len(parts):
         return Ratio(engine, math.exp(value), None, None, *counts, _why_none(sides), suite)
@@ -115,54 +141,13 @@ def _ratio(
     return Ratio(engine, math.exp(value), *ends, *counts, None, suite)
 
 
-def _why_none(sides: Sequence[_Side]) -> str:
+def _why_none(sides: Sequence[Side]) -> str:
     """Why a ratio has no interval, by the machines that lack something."""
-    drifting = [side.name for side in sides if any(variance is None for variance, _ in side.drift)]
-    bare = [side.name for side in sides if side.effects is None]
+    drifting = [its.name for its in sides if any(variance is None for variance, _ in its.drift)]
+    bare = [its.name for its in sides if its.effects is None]
     why = [f"too few moments of {' and '.join(drifting)} tell its drift"] if drifting else []
     why += [f"not every effect on {' and '.join(bare)} has one"] if bare else []
     return f"no interval: {'; '.join(why)}"
-
-
-def _side(machine: Machine, cells: Sequence[CellRow], weights: Sequence[float]) -> _Side:
-    """One machine's.
-
-    A reference is off by the same in all cells that were measured beside it. A cell without a pair
-    that counts is as it was measured, at any speed that the machine had. What one reference's
-    moments tell of several is one estimate, and may be of the same minutes: their shares add up.
-    """
-    total, effects = 0.0, 0.0
-    has_intervals = True
-    shares: dict[str, float] = {}
-    at_any_speed = 0.0
-    for (cell, row), weight in zip(cells, weights, strict=True):
-        usual = machine.references.usual(cell, row)
-        if usual is None:
-            total += weight * math.log(cell.step_s or 1.0)
-            at_any_speed += weight
-            continue
-        total += weight * usual.log_s
-        if usual.variance is None:
-            has_intervals = False
-        else:
-            effects += weight**2 * usual.variance
-        shares[usual.reference] = shares.get(usual.reference, 0.0) + weight
-    parts = [(share, machine.references.by_name[name]) for name, share in shares.items()]
-    if at_any_speed:
-        parts.append((at_any_speed, machine.references.at_any_speed))
-    return _Side(machine.name, total, _drift(parts), effects if has_intervals else None)
-
-
-def _drift(parts: Iterable[tuple[float, Reference]]) -> list[tuple[float | None, float]]:
-    """Variances of several references' usual speeds, each with its share of the mean."""
-    known: dict[Wander | None, tuple[float, float]] = {}
-    for share, reference in parts:
-        if reference.variance is None:
-            return [(None, 1.0)]
-        sd, _ = known.get(reference.wander, (0.0, 1.0))
-        sd += share * math.sqrt(reference.variance)
-        known[reference.wander] = sd, reference.degrees
-    return [(sd**2, degrees) for sd, degrees in known.values()]
 
 
 def _half(parts: Iterable[tuple[float, float]]) -> float:

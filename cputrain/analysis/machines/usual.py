@@ -38,12 +38,14 @@ class Reference:
         variance: of that; None where nothing tells it.
         degrees: of freedom of `variance`.
         wander: that it comes from: its own, or of another reference where its own moments are few.
+        independent: how many moments of its own tell it; 1 where they are few.
     """
 
     log_s: float
     variance: float | None
     degrees: float
     wander: Wander | None
+    independent: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _reference(
     logs = [math.log(s) for points in by_session.values() for _, s in points]
     mean = statistics.fmean(logs)
     if own is not None and _tells(own):
-        return Reference(mean, own.mean_variance, own.degrees, own)
+        return Reference(mean, own.mean_variance, own.degrees, own, own.independent)
     if beside is None or not _tells(beside):
         return Reference(mean, None, 1.0, None)
     return Reference(mean, beside.log_sd**2, beside.degrees, beside)
