@@ -125,7 +125,7 @@ def test_the_end_of_a_turn_s_process_ends_the_worker_too_and_keeps_what_is_done(
     while not workers_of(own_root):
         assert time.monotonic() < end, "the worker never started"
         time.sleep(0.02)
-    run.process.kill()
+    run.process._process.kill()
     thread.join(30)
     assert not thread.is_alive()
     while workers_of(own_root):
