@@ -111,7 +111,7 @@ def test_a_machine_s_name_and_values_are_no_markup(console, tmp_path):
     row |= {"status": "ok", "mode": "full"}
     rows = [{**row, "value": value, "step_s": 0.1} for value in ("[/b]", "\x1b[2J")]
     tables.write_machine(tmp_path, "[red]x", rows)
-    line = Line("[red]x", "", "", "", 2, 2, None, None, "", "", [])
+    line = Line("[red]x", "", "", "", 2, 2, None, None, None, "", "", [])
     summary = Summary(tmp_path, {"[red]x": KeptExport("", {}, line, "", [], [])})
     Progress(console).end(summary, "[red]x", [planned("Compiler")], [], quick=False)
     text = "\n".join(shown(console))
