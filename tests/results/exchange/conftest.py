@@ -1,7 +1,9 @@
 """A packed file of a small machine, and where it comes in."""
 
+import json
+
 import pytest
-from made_packs import packed
+from made_packs import FACTS, packed
 from made_project import Project
 from settled import settled
 
@@ -22,3 +24,17 @@ def clone(tmp_path):
     """Where it is to come in: a folder in a folder, to see what would be written beside it."""
     (tmp_path / "clone").mkdir()
     return tmp_path / "clone"
+
+
+@pytest.fixture
+def no_registry(monkeypatch, tmp_path_factory):
+    """asv's list of machines is empty."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture
+def sent(sweep, tmp_path_factory):
+    """A whole sweep of a machine whose facts are known, and where files of it go."""
+    asvs = sweep.root / "result" / "asv" / "here" / "machine.json"
+    asvs.write_text(json.dumps(json.loads(asvs.read_text()) | FACTS))
+    return sweep, tmp_path_factory.mktemp("sent")

@@ -9,6 +9,9 @@ from cputrain.results.exchange import packfile
 EVIL = '<img src=x onerror=alert(1)> [a](javascript:b) | `c` \x1b]0;d\x07 =HYPERLINK("e")'
 """A text that is markup, a link, a command to a terminal and a formula."""
 
+FACTS = {"cpu": "AMD EPYC", "cores": "2", "memory": "23.5 GiB", "kernel": "6.1", "microcode": "0x1"}
+"""Of a machine, beside those that a made one has."""
+
 
 def everything(folder, without=(".asv",)):
     """Every file below a folder, with what it holds."""
