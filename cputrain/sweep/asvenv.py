@@ -140,7 +140,9 @@ class Asv:
         """
         name = "build" if self.stack == stacks.MAIN else f"build on {self.stack}"
         process = self.start(name, ["--bench", "just-discover"], pip_environment(offline))
-        if process.wait() != 0:
+        if (status := process.wait()) < 0:
+            raise RunError(self.why_stopped(name, status))
+        if status:
             remedy = "without --offline once" if offline else "again once the network is there"
             requirements = stacks.REQUIREMENTS[self.stack]
             tail = self.log_tail(name)
