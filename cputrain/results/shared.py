@@ -29,8 +29,14 @@ def by_cell(cells: Mapping[str, Sequence[WorkerRecord]]) -> dict[str, Shared]:
     """What each cell shares with others.
 
     Args:
-        cells: by name as suite/cell, the workers that are a number, all of one session.
+        cells: by name as suite/cell, the workers that are a number, all of one session. Of a
+            cell whose workers ran different experiments, as of two values that had one name,
+            those that ran what its newest did.
     """
+    cells = {
+        name: [worker for worker in workers if worker.identity == workers[-1].identity]
+        for name, workers in cells.items()
+    }
     shared: dict[str, Shared] = {}
     for group in _groups(cells):
         owner = max(group, key=lambda name: sum(not w.repeats for w in cells[name]))
@@ -43,12 +49,16 @@ def by_cell(cells: Mapping[str, Sequence[WorkerRecord]]) -> dict[str, Shared]:
 
 
 def _groups(cells: Mapping[str, Sequence[WorkerRecord]]) -> list[list[str]]:
-    """The names of cells that are linked by repeating each other in one session; most are alone."""
+    """The names of cells that are linked by repeating each other in one session; most are alone.
+
+    A worker links to a cell that ran its experiment: it is no copy of what is there else.
+    """
     groups = {name: [name] for name in cells}
     for name, workers in cells.items():
         for worker in workers:
             other = cells.get(worker.repeats or "", ())
-            if any(its.session == worker.session for its in other) and worker.repeats is not None:
+            same = worker.session, worker.identity
+            if any((w.session, w.identity) == same for w in other) and worker.repeats is not None:
                 both = dict.fromkeys((*groups[worker.repeats], *groups[name]))
                 groups |= {linked: list(both) for linked in both}
     unique = {tuple(group): group for group in groups.values()}

@@ -14,7 +14,7 @@ import sys
 from itertools import product
 from typing import Any, ClassVar
 
-from cputrain.experiment import PART_OF, Experiment
+from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.machine.parent import die_with_parent
 from cputrain.paths import cell_name
 from cputrain.record.cell import CellKey
@@ -110,6 +110,7 @@ class Suite(Variable):
         """
         if hasattr(self, "_cell"):
             return
+        self.require_own_name()
         if FORKED:
             die_with_parent()  # asv's processes outlive asv otherwise, and go on measuring
         first = self.cells_like(*values)[0]
@@ -138,6 +139,23 @@ class Suite(Variable):
     def timer(self) -> float:
         """asv's clock: grows by the median step time of each sample, as the worker measured it."""
         return self._cell.clock_s
+
+    @classmethod
+    def require_own_name(cls) -> None:
+        """Raise ExperimentError where another file has a suite of this name: records would mix.
+
+        It sees the files that this process has imported. asv's server imports all before it forks
+        a cell's process; with `--launch-method spawn` that has its own only.
+        """
+        package = cls.__module__.split(".")[0]
+        for name, module in list(sys.modules.items()):
+            if name.split(".")[0] != package or name == cls.__module__:
+                continue
+            other = getattr(module, cls.__name__, None)
+            if isinstance(other, type) and issubclass(other, Suite) and other.__module__ == name:
+                file = f"{name.replace('.', '/')}.py"
+                why = f"{file} has a suite of this name too, and records of both would mix"
+                raise ExperimentError(f"{cls.__name__}: {why}: rename one")
 
     @classmethod
     def key(cls, *values: Any) -> CellKey:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
+from cputrain import paths
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
 
@@ -54,9 +55,11 @@ class Variable:
         """Every cell that is declared: one tuple of values for each, in asv's order.
 
         Raises:
-            ExperimentError: `engines` names a value that is none of `values`.
+            ExperimentError: `engines` names a value that is none of `values`; or a cell has no
+                folder of its own, by its name.
         """
         every = list(product(*cls.params))
+        cls._require_names(every)
         if not cls.engines:
             return every
         declared = [
@@ -69,6 +72,22 @@ class Variable:
                 value = ", ".join(map(repr, values))
                 raise ExperimentError(f"{cls.__name__}.engines[{engine!r}]: {value} is no value")
         return [cell for cell in every if cell in declared]
+
+    @classmethod
+    def _require_names(cls, cells: Iterable[Values]) -> None:
+        """Raise ExperimentError where two cells have one name, or one has none for a folder."""
+        named: dict[str, str] = {}
+        for cell in cells:
+            values = cell[:-1] if cls.engines else cell
+            shown = repr(values[0] if len(values) == 1 else values)
+            name = paths.cell_name(cell)
+            if name in ("", ".", ".."):
+                why = f"value {shown} has the name {name!r}, which no folder can have: rename it"
+                raise ExperimentError(f"{cls.__name__}: {why}")
+            if name in named:
+                both = f"values {named[name]} and {shown} have one name in the tables"
+                raise ExperimentError(f"{cls.__name__}: {both}, {name}: rename one")
+            named[name] = shown
 
     @classmethod
     def cells_like(cls, *values: Any) -> list[Values]:

@@ -127,34 +127,46 @@ def _turn(planned: Planned) -> int:
     return 1 if all(is_unchanged(plain[name], beside[name]) for name in plain) else 2
 
 
-def survey() -> tuple[list[Planned], list[Broken]]:
-    """Every suite under benchmarks/ with all its cells, the A/A suite first; and what cannot be."""
+def modules() -> tuple[dict[str, ModuleType], list[Broken]]:
+    """The files of benchmarks/ by name, and those that cannot be imported."""
     parent = str(paths.BENCHMARKS.parent)
     if parent not in sys.path:
         sys.path.insert(0, parent)
-    suites, broken = [], []
+    known, broken = {}, []
     for info in pkgutil.iter_modules([str(paths.BENCHMARKS)]):
-        file = f"benchmarks/{info.name}.py"
         try:
-            module = importlib.import_module(f"benchmarks.{info.name}")
+            known[info.name] = importlib.import_module(f"benchmarks.{info.name}")
         except Exception as error:  # whatever the person who wrote it did
-            broken.append(Broken(None, f"{file}: {_line(error)}"))
-            continue
-        for kind in _suites(module):
-            benchmark = f"{info.name}.{kind.__name__}.{kind.time_train_steps.__name__}"
+            broken.append(Broken(None, f"benchmarks/{info.name}.py: {_line(error)}"))
+    return known, broken
+
+
+def survey() -> tuple[list[Planned], list[Broken]]:
+    """Every suite under benchmarks/ with all its cells, the A/A suite first; and what cannot be."""
+    known, broken = modules()
+    suites = []
+    for file, module in known.items():  # all are there: two may have a suite of one name
+        for kind in suites_of(module):
+            benchmark = f"{file}.{kind.__name__}.{kind.time_train_steps.__name__}"
             try:
+                kind.require_own_name()
                 cells = _cells(kind())
             except Exception as error:  # likewise, in `base` or `vary`
-                broken.append(Broken(benchmark, f"{file}: {_line(error, kind.__name__)}"))
+                line = f"benchmarks/{file}.py: {_line(error, kind.__name__)}"
+                broken.append(Broken(benchmark, line))
             else:
-                suites.append(Planned(module.__doc__ or info.name, benchmark, kind, cells))
+                suites.append(Planned(module.__doc__ or file, benchmark, kind, cells))
     return sorted(suites, key=lambda planned: planned.name != "Baseline"), broken
 
 
-def _suites(module: ModuleType) -> Iterator[type[suite.Suite]]:
-    """The suites of a file; `_` before a name is what several have in common: asv leaves it too."""
+def suites_of(module: ModuleType) -> Iterator[type[suite.Suite]]:
+    """The suites of a file; `_` before a name is what several have in common: asv leaves it too.
+
+    What it imports is another file's, which has it in the plan.
+    """
     for name, kind in vars(module).items():
-        if isinstance(kind, type) and issubclass(kind, suite.Suite) and not name.startswith("_"):
+        is_own = getattr(kind, "__module__", None) == module.__name__ and not name.startswith("_")
+        if is_own and isinstance(kind, type) and issubclass(kind, suite.Suite):
             yield kind
 
 

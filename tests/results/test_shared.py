@@ -91,6 +91,30 @@ def test_another_session_s_workers_are_not_taken(copied):
     assert (depth.same_as, len(depth.workers)) == (None, 1)
 
 
+def test_workers_of_another_experiment_are_not_shared(copied):
+    """As of two values that had one name, of which the second was the last to be measured."""
+    project, made = copied
+    other = [worker.but(id=f"o{n}", identity="other") for n, worker in enumerate(made)]
+    project.record("SeqLen", 256, [made[0], other[0], made[1], other[1]])
+    cells = {cell.name: cell for cell in rows.read(project.root, "here")[0]}
+    assert cells["SeqLen/256"].workers == tuple(w.but(machine="here") for w in other)
+    for name in ("Depth/4", "Heads/4"):
+        (worker,) = cells[name].workers
+        assert worker.identity == made[0].identity and cells[name].same_as is None
+
+
+def test_a_copy_does_not_share_what_its_cell_has_of_another_experiment(copied):
+    """The other way around: the cell with two experiments is the one that has the copy."""
+    project, made = copied
+    copy = made[0].but(id="1", run="r", repeats="SeqLen/256")
+    other = made[1].but(id="other", identity="other")
+    project.record("Depth", 4, [copy, other])
+    cells = {cell.name: cell for cell in rows.read(project.root, "here")[0]}
+    assert [w.id for w in cells["SeqLen/256"].workers] == [w.id for w in made]
+    assert [w.id for w in cells["Depth/4"].workers] == ["other"]
+    assert cells["Heads/4"].same_as == "SeqLen/256" and cells["Depth/4"].same_as is None
+
+
 def test_a_copy_of_itself_is_no_second_worker(copied):
     _, made = copied
     again = made[0].but(id="9", repeats="SeqLen/256")

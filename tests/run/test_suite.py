@@ -127,6 +127,79 @@ def test_a_value_for_an_engine_is_one_of_the_suite_s():
         Stray.cells()
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            {"values": ("256 tokens", "256_tokens")},
+            "values '256 tokens' and '256_tokens' have one name in the tables, 256_tokens:"
+            " rename one",
+        ),
+        (
+            {"values": ("≤64", "≥64"), "engines": {"jax": ("≤64",)}},
+            "values '≤64' and '≥64' have one name in the tables, _64-torch: rename one",
+        ),
+        (
+            {"values": (("a", "a-b"), ("b-c", "c"))},
+            "values ('a', 'b-c') and ('a-b', 'c') have one name in the tables, a-b-c: rename one",
+        ),
+        *(
+            (
+                {"values": (value,)},
+                f"value {value!r} has the name {value!r}, which no folder can have: rename it",
+            )
+            for value in ("", ".", "..")
+        ),
+    ],
+)
+def test_each_cell_has_a_name_of_its_own_that_a_folder_can_have(words, line):
+    named = type("Named", (suite.Suite,), {"name": "length", "vary": lambda *_: None, **words})
+    with pytest.raises(ExperimentError) as refused:
+        named().setup(*(values[0] for values in named.params))  # as asv calls it
+    assert str(refused.value) == f"Named: {line}"
+
+
+def test_a_value_with_an_engine_s_name_behind_it_may_be_a_point():
+    kind = {"values": ("", ".5"), "engines": {"jax": ("",)}, "vary": lambda *_: None}
+    named = type("Named", (suite.Suite,), kind)
+    assert [paths.cell_name(cell) for cell in named.cells()] == ["-torch", "-jax", ".5-torch"]
+
+
+HEADS = """
+from cputrain.run import suite
+
+class Heads(suite.Suite):
+    'Heads.'
+    values = (4,)
+    def vary(self, base, value):
+        return base.but(n_head=value)
+"""
+SERVED = """
+import sys
+from asv_runner.discovery import disc_benchmarks, get_benchmark_from_name
+print(sorted(b.name for b in disc_benchmarks(sys.argv[1])))  # as its server, before it forks
+get_benchmark_from_name(sys.argv[1], "mine.Heads.time_train_steps-0").do_setup()
+"""
+
+
+def test_asv_called_by_hand_measures_no_suite_whose_name_another_file_has(tmp_path):
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    for file in ("__init__.py", "mine.py", "model.py"):
+        (folder / file).write_text("" if file == "__init__.py" else HEADS)
+    done = subprocess.run(
+        [sys.executable, "-c", SERVED, str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(paths.PROJECT), "CPUTRAIN_ROOT": str(tmp_path)},
+    )
+    assert "'mine.Heads.time_train_steps', 'model.Heads.time_train_steps'" in done.stdout
+    line = "Heads: benchmarks/model.py has a suite of this name too, and records of both would mix"
+    assert done.stderr.endswith(f"ExperimentError: {line}: rename one\n"), done.stderr
+    assert not (tmp_path / "output").exists()
+
+
 def test_a_cell_s_reference_is_its_baseline_on_the_same_engine():
     for cell in DECLARED:
         reference = Engines().reference(*cell)

@@ -86,13 +86,15 @@ class Good(suite.Suite):
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Have benchmarks/ hold this text in added.py, and nothing else."""
+    """Have benchmarks/ hold this text in added.py, and nothing else but `files`."""
 
-    def write(**words):
+    def write(files=(), **words):
         folder = tmp_path / "benchmarks"
         folder.mkdir()
         (folder / "__init__.py").write_text("")
         (folder / "added.py").write_text(SUITE.format(**{"name": "", "more": "", **words}))
+        for file, text in dict(files).items():
+            (folder / file).write_text(text)
         monkeypatch.setattr(paths, "BENCHMARKS", folder)
         for known in [n for n in sys.modules if n.split(".")[0] == "benchmarks"]:
             monkeypatch.delitem(sys.modules, known)
@@ -114,6 +116,11 @@ def written(tmp_path, monkeypatch):
             r"Heads\(4, 'tensor'\): engine =",
         ),
         ({"values": "(4, None)"}, r"Heads\(None\): n_head = None"),
+        (
+            {"values": "('4 heads', '4_heads')"},
+            "Heads: values '4 heads' and '4_heads' have one name in the tables, 4_heads: rename",
+        ),
+        ({"values": "('',)"}, "Heads: value '' has the name '', which no folder can have"),
         ({"values": "(4,)", "more": "def base(self): return nonsense"}, r"Heads: NameError"),
     ],
 )
@@ -143,6 +150,39 @@ def test_a_file_that_cannot_be_imported_is_a_line_and_stops_every_run(written, v
     assert suites == [] and re.match(rf"benchmarks/added.py: {line}", broken.line)
     with pytest.raises(UsageError, match=line):
         plan.refuse([broken], ["Good"])
+
+
+COPIED = """from benchmarks.{other} import Good
+from cputrain.run import suite
+
+
+class Heads(suite.Suite):
+    'Heads of my own.'
+
+    values = (2, 4)
+
+    def vary(self, base, value):
+        return base.but(n_head=value)
+"""
+
+
+@pytest.mark.parametrize("copy", ["a_copy", "mine"])  # imported before the other file, and after
+def test_suites_of_one_name_in_two_files_are_none_and_what_is_only_imported_is_no_suite(
+    written, copy
+):
+    written(files={f"{copy}.py": COPIED.format(other="added")}, values="(4,)")
+    suites, broken = plan.survey()
+    assert [planned.benchmark for planned in suites] == ["added.Good.time_train_steps"]
+    lines = {problem.benchmark.split(".")[0]: problem.line for problem in broken}
+    assert lines == {
+        file: f"benchmarks/{file}.py: Heads: benchmarks/{other}.py has a suite of this name too, "
+        "and records of both would mix: rename one"
+        for file, other in ((copy, "added"), ("added", copy))
+    }
+    plan.refuse(broken, ["Good"])
+    for regexes in (None, ["Heads"], [f"{copy}.Heads"], ["added.Heads"]):
+        with pytest.raises(UsageError, match="rename one"):
+            plan.refuse(broken, regexes)
 
 
 def test_how_many_steps_a_block_has_is_left_to_its_worker():
