@@ -27,6 +27,7 @@ from cputrain.run.session import Session
 from cputrain.worker import saved
 
 SESSIONS_KEPT = 3
+"""Sessions with a number that a cell's record has, at most."""
 MEASURES = (
     *("benchmarks", "cputrain", "bench.py"),
     *stacks.CONFIGURATION.values(),
@@ -108,9 +109,9 @@ def save(folder: Path, key: CellKey, worker: WorkerRecord) -> None:
 def add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
     """Add `worker` to a record of a cell's workers, in place of its own earlier state.
 
-    Workers of the newest sessions are kept; what a killed call of the same session left is
-    not. A record that cannot be read is put aside as `run.json.broken`, so that it is neither
-    lost nor in the way.
+    Workers of its own session are kept, and of those others that tell something (see `_kept`);
+    what a killed call of the same session left is not. A record that cannot be read is put aside
+    as `run.json.broken`, so that it is neither lost nor in the way.
 
     Raises:
         OSError: it cannot be written.
@@ -126,9 +127,25 @@ def add(path: Path, key: CellKey, worker: WorkerRecord) -> None:
             path.replace(path.with_suffix(".json.broken"))
     workers = [w for w in workers if w.id != worker.id and not _was_cut_off(w, worker)]
     workers.append(worker)
-    sessions = list(dict.fromkeys(w.session for w in workers))[-SESSIONS_KEPT:]
-    kept = [w for w in workers if w.session in sessions]
-    files.write(path, CellRecord(key=key, workers=kept))
+    files.write(path, CellRecord(key=key, workers=_kept(workers)))
+
+
+def _kept(workers: list[WorkerRecord]) -> list[WorkerRecord]:
+    """Those of the last one's session, of the newest with a number and of the newest failed one.
+
+    A session that has neither tells nothing once there is a newer one, and no session without a
+    number takes the place of one that has it: a number takes minutes, a run that stops seconds.
+    """
+    own = workers[-1].session
+    by_session: dict[str, list[WorkerRecord]] = {}
+    for worker in workers:
+        by_session.setdefault(worker.session, []).append(worker)
+    by_session[own] = by_session.pop(own)  # the newest, also where it began before others
+    numbers = [name for name, its in by_session.items() if any(w.ok for w in its)]
+    told = [name for name, its in by_session.items() if its[-1].status != "unproven"]
+    failed = [name for name in told if name not in numbers]
+    names = {own, *numbers[-SESSIONS_KEPT:], *failed[-1:]}
+    return [worker for worker in workers if worker.session in names]
 
 
 def newest(folder: Path) -> WorkerRecord | None:

@@ -1,9 +1,10 @@
 """What asv loads with this project (`plugins` in asv.conf.json), where it is called by hand.
 
 The machine gets its entry in asv's registry, so that asv and bench.py file it under one name. A run
-that takes less than the suites ask for does not replace what was measured in full. asv's files are
-whole at any moment. Commits other than HEAD run their own code (`other_commits`). And published
-pages show suites in the project's words, by a publisher that asv finds once it is known.
+that takes less than the suites ask for, or that asv saves nothing of, does not replace what was
+measured in full. asv's files are whole at any moment. Commits other than HEAD run their own code
+(`other_commits`). And published pages show suites in the project's words, by a publisher that asv
+finds once it is known.
 Standard library and asv only: it runs wherever asv is installed.
 """
 
@@ -27,6 +28,11 @@ PUBLISHERS = (publisher.ProjectPages,)
 SHORTER = ("number", "repeat", "rounds", "processes")
 """Attributes of asv's benchmarks that say how much is measured."""
 
+UNSAVED = (
+    "asv saves nothing of this run: its run records are in "
+    f".asv/{other_commits.UNSAVED}, and no table has them"
+)
+
 
 def setup() -> None:
     """Called by asv before its command.
@@ -42,7 +48,7 @@ def setup() -> None:
         return
     parser, _ = make_argparser()
     args = parser.parse_args()
-    if not hasattr(args, "machine") or not hasattr(args, "attribute"):  # nothing is measured
+    if not hasattr(args, "launch_method"):  # nothing is measured
         return
     if (words := would_replace(args)) is not None:
         raise UserError(
@@ -51,8 +57,10 @@ def setup() -> None:
         )
     if (line := other_commits.dirty()) is not None:
         print(line, file=sys.stderr)
-    other_commits.apart()
-    if args.machine is None:
+    other_commits.apart(*saves(args))
+    if not saves_any(args):
+        print(UNSAVED, file=sys.stderr)
+    if getattr(args, "machine", "") is None:
         try:
             registered = registry.register()
         except MachineError as error:
@@ -83,16 +91,34 @@ def write_whole_files() -> None:
     util.write_json = write_whole
 
 
-def would_replace(args: argparse.Namespace) -> str | None:
-    """The words by which a command saves a shortened measurement; None where it does not.
+def saves(args: argparse.Namespace) -> tuple[bool, bool]:
+    """Whether asv saves what a command measures: in environments of its own, in existing ones.
 
-    asv itself saves nothing of an existing environment without a commit to file it under.
+    `asv profile`, which has no option for the machine, saves nothing. Of an existing environment
+    nothing is saved without a commit to file it under.
     """
-    existing = any(spec.startswith(("existing", ":same")) for spec in args.env_spec or ())
-    unfiled = existing and not getattr(args, "set_commit_hash", None)
-    if getattr(args, "dry_run", None) or unfiled:
+    never = getattr(args, "dry_run", None) or getattr(args, "skip_save", False)
+    is_saved = not never and hasattr(args, "machine")
+    return is_saved, is_saved and getattr(args, "set_commit_hash", None) is not None
+
+
+def saves_any(args: argparse.Namespace) -> bool:
+    """Whether asv saves what a command measures in one of the environments that it names."""
+    is_saved, existing_is_saved = saves(args)
+    are_existing = [_is_existing(spec) for spec in args.env_spec] or [False]
+    return any(existing_is_saved if existing else is_saved for existing in are_existing)
+
+
+def would_replace(args: argparse.Namespace) -> str | None:
+    """The words by which a command saves a shortened measurement; None where it does not."""
+    if not saves_any(args):
         return None
     if getattr(args, "quick", False):
         return "--quick"
-    shorter = [name for name in SHORTER if name in (args.attribute or {})]
+    shorter = [name for name in SHORTER if name in (getattr(args, "attribute", None) or {})]
     return f"--attribute {shorter[0]}" if shorter else None
+
+
+def _is_existing(spec: str) -> bool:
+    """Whether asv takes an environment as it is (its `get_environments`)."""
+    return spec == ":same" or spec.partition(":")[0] == "existing"

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -66,38 +67,53 @@ def test_packages_are_compiled_once_and_again_where_pip_has_installed_one(tmp_pa
     assert made.exists()
 
 
-def test_processes_of_another_commit_have_a_folder_of_their_own_with_the_same_text(
-    project, monkeypatch
-):
+@pytest.fixture
+def root(project, monkeypatch):
+    """The folder that asv's process of a commit is told; "None" is the project's own."""
     monkeypatch.delenv(environ.ROOT)
-    head, earlier = git(project, "rev-parse", "HEAD"), git(project, "rev-parse", "HEAD~1")
+    working_tree = git(project, "rev-parse", "HEAD")
 
     def run(self, executable, args, **words):
         command = [executable, *args]
         return subprocess.run(command, capture_output=True, text=True, **words).stdout.strip()
 
-    wrapped = other_commits._wrapped(run, head)
-
-    def root(commit):
+    def told(commit, head=working_tree, is_saved=True):
         env = SimpleNamespace(_global_env_vars={"ASV_COMMIT": commit} if commit else {})
+        wrapped = other_commits._wrapped(run, head, is_saved)
         return wrapped(env, sys.executable, ["-c", SHOW])
 
+    return told
+
+
+def test_processes_of_another_commit_have_a_folder_of_their_own_with_the_same_text(project, root):
+    head, earlier = git(project, "rev-parse", "HEAD"), git(project, "rev-parse", "HEAD~1")
     assert root(head) == root(None) == "None"
     assert root(earlier) == str(other_commits.root(earlier))
     assert (other_commits.root(earlier) / "data" / other_commits.TEXT).read_text() == "{}"
-    assert other_commits._wrapped(run, None) and root(head) == "None"
+    assert root(earlier, head=None) == "None"
+
+
+def test_what_is_not_saved_has_folders_that_are_neither_heads_nor_another_commits(project, root):
+    head, earlier = git(project, "rev-parse", "HEAD"), git(project, "rev-parse", "HEAD~1")
+    unsaved = root(head, is_saved=False)
+    assert unsaved == root(None, is_saved=False) == root(head, head=None, is_saved=False)
+    assert Path(unsaved).parent == paths.STATE / other_commits.UNSAVED
+    assert (Path(unsaved) / "data" / other_commits.TEXT).read_text() == "{}"
+    others = root(earlier, is_saved=False)
+    assert Path(others).parent == paths.STATE / other_commits.UNSAVED and others != unsaved
 
 
 def test_asv_itself_still_has_what_is_wrapped():
-    from asv.environment import Environment
+    from asv.environment import Environment, ExistingEnvironment
 
-    before = Environment.run_executable
+    before, existing = Environment.run_executable, ExistingEnvironment.run
     try:
-        other_commits.apart()
+        other_commits.apart(is_saved=True, existing_is_saved=False)
         assert Environment.run_executable.__wrapped__ is before
+        assert ExistingEnvironment.run.__wrapped__ is existing
         assert "_global_env_vars" in Environment._set_commit_hash.__code__.co_names
     finally:
-        Environment.run_executable = before
+        Environment.run_executable, ExistingEnvironment.run = before, existing
 
 
 def test_what_is_not_committed_is_said_of_head(project):

@@ -1,4 +1,4 @@
-"""asv called by hand: what is left when it is killed in the middle of a cell."""
+"""asv called by hand: what a run leaves that it saves nothing of, or that is killed in a cell."""
 
 import json
 import os
@@ -78,3 +78,28 @@ def test_a_killed_asv_leaves_nothing_running(trial):
     finally:
         for pid in trial.processes():
             os.kill(pid, signal.SIGKILL)
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*.json")}
+
+
+def test_a_run_that_asv_does_not_save_leaves_records_and_results_as_they_were(trial):
+    asv = [sys.executable, "-m", "asv", "--config", str(configuration(trial)), "run"]
+
+    def run(*words):
+        command = [*asv, "--bench", "First", "--no-pull", *words]
+        done = subprocess.run(command, env=trial.env, capture_output=True, text=True, timeout=280)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("HEAD^!")
+    saved = contents(trial.output), contents(trial.folder / "result")
+    assert trial.record("First/1")["workers"][-1]["status"] == "ok"
+    python = next((paths.PROJECT / ".asv" / "env").glob("*/bin/python"))
+    for words in (["--dry-run", "HEAD^!"], ["--quick", "--environment", f"existing:{python}"]):
+        run(*words)
+        assert (contents(trial.output), contents(trial.folder / "result")) == saved
+    (apart,) = (trial.folder / ".asv" / "asv-unsaved").glob("HEAD/output/*/First/1/run.json")
+    workers = json.loads(apart.read_text())["workers"]
+    # The proof comes after the last sample, and asv --quick takes one.
+    assert [worker["status"] for worker in workers] == ["ok", "unproven"]

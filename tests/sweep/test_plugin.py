@@ -55,6 +55,8 @@ def asv(tmp_path):
         ("run --quick --python=same", None),
         ("run --quick --python=same --set-commit-hash HEAD", "--quick"),
         ("run -E existing:same -a repeat=1", None),
+        ("run --quick -E existing -E virtualenv", "--quick"),
+        ("profile x.time", None),
         ("run -a warmup_time=0", None),
         ("run --bench SeqLen", None),
     ],
@@ -62,6 +64,33 @@ def asv(tmp_path):
 def test_what_takes_less_and_saves_it(words, replaces):
     parser, _ = make_argparser()
     assert plugin.would_replace(parser.parse_args(words.split())) == replaces
+
+
+@pytest.mark.parametrize(
+    ("words", "its_own", "existing"),
+    [
+        ("run", True, False),
+        ("run --set-commit-hash HEAD", True, True),
+        ("run --dry-run --set-commit-hash HEAD", False, False),
+        ("continuous HEAD", True, False),
+        ("find A..B x.time", True, False),
+        ("find --skip-save A..B x.time", False, False),
+        ("profile x.time", False, False),
+    ],
+)
+def test_what_asv_saves(words, its_own, existing):
+    """As `skip_save` in asv's own run.py and find.py has it, for each kind of environment."""
+    parser, _ = make_argparser()
+    assert plugin.saves(parser.parse_args(words.split())) == (its_own, existing)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_said"),
+    [("run --dry-run", True), ("profile x.time", True), ("run", False)],
+)
+def test_where_records_are_that_no_table_has_is_said(asv, words, is_said):
+    _, said, _ = asv(*words.split())
+    assert (plugin.UNSAVED in said) == is_said
 
 
 def test_it_is_refused_in_one_line(asv):
