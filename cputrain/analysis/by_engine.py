@@ -12,20 +12,15 @@ from typing import Any
 from cputrain import paths
 from cputrain.results.rows import CellResult
 
-PARAMETER = "engine"
-
 
 def engine(cell: CellResult) -> str | None:
     """The engine of a cell; None where it is no parameter beside the variable, or not known."""
-    place = _place(cell)
-    if place is None or len(cell.values) != len(cell.param_names):
-        return None
-    return str(cell.values[place])
+    return cell.key.engine
 
 
 def variable(cell: CellResult) -> str:
     """What its suite varies: the names of its parameters without the engine's."""
-    return " x ".join(name for i, name in enumerate(cell.param_names) if i != _place(cell))
+    return " x ".join(name for i, name in enumerate(cell.param_names) if i != cell.key.engine_place)
 
 
 def setting(cell: CellResult) -> str:
@@ -35,14 +30,9 @@ def setting(cell: CellResult) -> str:
 
 def settings(cell: CellResult) -> tuple[Any, ...]:
     """Its values without the engine."""
-    return tuple(value for i, value in enumerate(cell.values) if i != _place(cell))
+    return tuple(value for i, value in enumerate(cell.values) if i != cell.key.engine_place)
 
 
 def engines(cells: Iterable[CellResult]) -> list[str]:
     """The engines of a suite's cells, in their order; empty where they are no parameter."""
     return list(dict.fromkeys(name for cell in cells if (name := engine(cell)) is not None))
-
-
-def _place(cell: CellResult) -> int | None:
-    names = cell.param_names
-    return names.index(PARAMETER) if len(names) > 1 and PARAMETER in names else None

@@ -54,7 +54,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     effects: dict[int, CellEffect] = {}
     by_owner: dict[tuple[str, str], CellEffect] = {}
     for index, cell in enumerate(cells):
-        if not (cell.ok and cell.workers):
+        if not (cell.ok and cell.workers) or cell.other_baseline is not None:
             continue
         pairs = counted(cell.workers, at)
         if not pairs.passes:

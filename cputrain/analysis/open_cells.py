@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from cputrain.analysis import identical, pass_pairs
 from cputrain.analysis.effects import Analysis
@@ -11,6 +11,15 @@ from cputrain.analysis.pass_seconds import pass_s
 
 Key = tuple[str, str]
 """A cell by its suite and value, as in the tables."""
+
+Declared = Mapping[str, Collection[str]]
+"""By suite, the names of the cells that it has now."""
+
+
+def is_there(key: Key, declared: Declared) -> bool:
+    """Whether its suite has a cell still, as far as the suite is known."""
+    suite, value = key
+    return suite not in declared or value in declared[suite]
 
 
 def untold(analysis: Analysis, session: str) -> list[Key]:

@@ -16,6 +16,9 @@ are refused in one line."""
 
 Value = bool | Integer | Number | str | None
 
+ENGINE = "engine"
+"""The parameter that says what trains."""
+
 
 class CellKey(Struct, frozen=True, forbid_unknown_fields=True):
     """One cell of a suite.
@@ -46,6 +49,20 @@ class CellKey(Struct, frozen=True, forbid_unknown_fields=True):
     def is_baseline(self) -> bool:
         """Whether the suite's cells are compared with this one."""
         return self.name == self.baseline
+
+    @property
+    def engine_place(self) -> int | None:
+        """The engine's place among the parameters; None where it is none beside the variable."""
+        names = self.param_names
+        return names.index(ENGINE) if len(names) > 1 and ENGINE in names else None
+
+    @property
+    def engine(self) -> str | None:
+        """Its engine; None where that is no parameter beside the variable, or not known."""
+        place = self.engine_place
+        if place is None or len(self.values) != len(self.param_names):
+            return None
+        return str(self.values[place])
 
 
 class CellRecord(Part, frozen=True, kw_only=True):

@@ -6,10 +6,12 @@ A machine whose records, and whose pages, are as the last export left them is no
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.analysis.open_cells import Declared
 from cputrain.report import example, index, inputs, kept, machine_export, many
 from cputrain.report import page as pages
 from cputrain.report.kept import KeptExport
@@ -66,8 +68,13 @@ class Summary:
         return self.machines[machine].screen if machine in self.machines else None
 
 
-def export(root: Path) -> Summary:
+def export(root: Path, declared: Mapping[str, Declared] | None = None) -> Summary:
     """Write everything for every machine found under root/result and root/output.
+
+    Args:
+        root: of data and results.
+        declared: by machine, the cells that its suites have now; none of machines that are not
+            measured here.
 
     Raises:
         OSError: something under root/result cannot be written.
@@ -84,7 +91,7 @@ def export(root: Path) -> Summary:
     names, links = tables.not_links(result, candidates)
     problems += links
     place = pages.place(len(names))
-    machines, made = _machines(root, names, suites, place)
+    machines, made = _machines(root, names, suites, place, declared or {})
     broken = [problem for its in machines.values() for problem in its.broken]
     beside, lost = example.read(root)
     problems += lost
@@ -98,18 +105,24 @@ def export(root: Path) -> Summary:
 
 
 def _machines(
-    root: Path, names: list[str], suites: list[str], place: pages.PagePlace
+    root: Path,
+    names: list[str],
+    suites: list[str],
+    place: pages.PagePlace,
+    declared: Mapping[str, Declared],
 ) -> tuple[dict[str, KeptExport], list[str]]:
     """Of each machine what was kept or is made anew; and the names of those made anew."""
     machines: dict[str, KeptExport] = {}
     orders = []
     for name in names:
-        now = inputs.fingerprint(root, name, (*suites, place.name))
+        own = declared.get(name, {})
+        cells = (f"{suite}/{cell}" for suite in sorted(own) for cell in sorted(own[suite]))
+        now = inputs.fingerprint(root, name, (*suites, place.name, *cells))
         before = kept.read(root, name)
         if before is not None and before.is_of(root / "result" / name, now):
             machines[name] = before
         else:
-            orders.append(Order(root, name, suites, place, now))
+            orders.append(Order(root, name, suites, place, now, own))
     made = many.make(orders) if len(orders) >= many.FEWEST else map(machine_export.make, orders)
     machines |= {order.machine: its for order, its in zip(orders, made, strict=True)}
     return {name: machines[name] for name in names}, [order.machine for order in orders]

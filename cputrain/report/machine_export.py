@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cputrain import paths
 from cputrain.analysis import noise_lines, open_cells
 from cputrain.analysis.claims import judge
 from cputrain.analysis.effects import analyse
+from cputrain.analysis.open_cells import Declared
 from cputrain.report import (
     claims,
     comparisons,
@@ -41,6 +42,7 @@ class Order:
         suites: names of all that there are, whether they ran or not.
         place: where the machine's first screen stands.
         inputs: fingerprint of what it is made from.
+        declared: the cells that its suites have now.
     """
 
     root: Path
@@ -48,6 +50,7 @@ class Order:
     suites: Collection[str]
     place: pages.PagePlace
     inputs: str
+    declared: Declared = field(default_factory=dict)
 
 
 def make(order: Order) -> KeptExport:
@@ -60,7 +63,7 @@ def make(order: Order) -> KeptExport:
     """
     root, name, folder = order.root, order.machine, order.root / "result" / order.machine
     before = kept.read(root, name)
-    page, problems = read(root, name, order.suites)
+    page, problems = read(root, name, order.suites, order.declared)
     files = _write(root / "result", page, order.place)
     own = order.place is pages.PagePlace.OWN
     made = KeptExport(
@@ -99,13 +102,16 @@ def line(page: MachinePage) -> Line:
     )
 
 
-def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, list[Problem]]:
+def read(
+    root: Path, name: str, suites: Collection[str], declared: Declared | None = None
+) -> tuple[MachinePage, list[Problem]]:
     """What the pages say of one machine, and what could not be read.
 
     Args:
         root: of data and results.
         name: the machine's.
         suites: names of all that there are.
+        declared: the cells that its suites have now.
     """
     folder = root / "result" / name
     machine, problems = machines.read(root, name)
@@ -135,6 +141,7 @@ def read(root: Path, name: str, suites: Collection[str]) -> tuple[MachinePage, l
         compared=comparisons.of_releases(root, name),
         beside=comparisons.of_machines(root / "result", name),
         candidates=open_cells.candidates(analysis),
+        declared=declared or {},
     )
     problems += [*broken, *low, *unread, *lost, *judged.problems, *runs.problems, *no_commits]
     return page, problems

@@ -39,10 +39,11 @@ class FirstStep:
 
 
 def starts(rows: Iterable[Row]) -> list[Start]:
-    """By engine and what compiles, in their order."""
+    """By engine and what compiles, in their order; each cell that ran, once."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row["status"] == "ok" and row["engine"] and row["jit_state"] == "steady":
+        is_own = row["status"] == "ok" and row["same_as"] is None  # else counted where it ran
+        if is_own and row["engine"] and row["jit_state"] == "steady":
             groups.setdefault((row["engine"], row["compile"] or "none"), []).append(row)
     return [
         Start(

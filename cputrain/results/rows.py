@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 from cputrain import paths
 from cputrain.record.cell import CellKey, CellRecord
 from cputrain.record.worker import WorkerRecord, step_s
-from cputrain.results import records, shared, stored
+from cputrain.results import baselines, records, shared, stored
+from cputrain.results.baselines import Beside
 from cputrain.results.records import Problem, Unusable
 from cputrain.results.shared import Shared
 
@@ -33,6 +34,9 @@ class CellResult:
             where that has run the same experiment.
         earlier: workers of its other sessions that are a number.
         same_as: suite/cell whose workers it has.
+        reference_identity: of the experiment that ran beside it; None where no record says.
+        other_baseline: name of what it was measured beside, where its suite's newest session has
+            another baseline: there is no effect then, and the reason says so.
     """
 
     machine: str
@@ -47,6 +51,8 @@ class CellResult:
     commit: str | None = None
     earlier: tuple[WorkerRecord, ...] = ()
     same_as: str | None = None
+    reference_identity: str | None = None
+    other_baseline: str | None = None
 
     @property
     def name(self) -> str:
@@ -76,7 +82,7 @@ class CellResult:
     @property
     def is_baseline(self) -> bool:
         """Whether other cells of the suite are compared with it."""
-        return self.value == self.key.baseline
+        return self.other_baseline is None and self.value == self.key.baseline
 
 
 def read(
@@ -97,7 +103,9 @@ def read(
         problems += [item.problem for item in unusable]
         cells = [_cell(machine, mode, record) for record in usable]
         together = shared.by_cell({cell.name: cell.workers for cell in cells if cell.ok})
-        cells = [_with(cell, together[cell.name]) if cell.ok else cell for cell in cells]
+        ran, unread = baselines.references(root, machine, mode) if only is None else ({}, [])
+        problems += unread
+        cells = [_with(cell, together[cell.name], ran) if cell.ok else cell for cell in cells]
         cells += [_unusable(machine, mode, item, cells) for item in unusable]
         by_mode[mode] = {(cell.suite, cell.value): cell for cell in cells}
     quick, full = by_mode["quick"], by_mode["full"]
@@ -109,7 +117,8 @@ def read(
         replace(cell, earlier=(*cell.earlier, *(w for w in hidden.get(place, ()) if w.ok)))
         for place, cell in (quick | full).items()
     ]
-    return sorted(cells, key=_order), problems
+    # What decides claims has a baseline of its own for each pair.
+    return sorted(_compared(cells) if only is None else cells, key=_order), problems
 
 
 def _order(cell: CellResult) -> tuple[Any, ...]:
@@ -183,7 +192,32 @@ def _lost(failed: Sequence[WorkerRecord], passes: int) -> str | None:
     return f"{len(failed)} of {passes} passes gave no number: {why}"
 
 
-def _with(cell: CellResult, together: Shared) -> CellResult:
+def _with(cell: CellResult, together: Shared, references: Mapping[str, str]) -> CellResult:
     """The cell with the workers that it shares with others of its session."""
-    same_as = None if together.owner == cell.name else together.owner
-    return replace(cell, workers=together.workers, same_as=same_as, step_s=step_s(together.workers))
+    workers = together.workers
+    return replace(
+        cell,
+        workers=workers,
+        same_as=None if together.owner == cell.name else together.owner,
+        step_s=step_s(workers),
+        reference_identity=references.get(workers[-1].reference or ""),
+    )
+
+
+def _compared(cells: Sequence[CellResult]) -> list[CellResult]:
+    """The cells; those beside another baseline than their suite's newest session has say so."""
+    beside = [_beside(cell) for cell in cells]
+    newest = baselines.newest(beside)
+    compared = []
+    for cell, its in zip(cells, beside, strict=True):
+        if (another := newest[its.group].why_another(its)) is not None:
+            why = "; ".join(filter(None, (cell.reason, another))) if cell.ok else cell.reason
+            cell = replace(cell, other_baseline=cell.key.baseline, reason=why)
+        compared.append(cell)
+    return compared
+
+
+def _beside(cell: CellResult) -> Beside:
+    group, base = (cell.suite, cell.key.engine), cell.key.baseline
+    session, started = next(((w.session, w.started) for w in cell.workers[-1:]), ("", ""))
+    return Beside(group, base, cell.reference_identity, session, started)

@@ -15,8 +15,9 @@ def export() -> Summary:
     from cputrain.report.export import export as write
     from cputrain.results.exchange import merged
     from cputrain.results.problem import Problem
+    from cputrain.sweep import declared
 
     unfinished = [Problem(paths.STATE, line) for line in merged.finish(paths.ROOT)]
-    summary = write(paths.ROOT)
+    summary = write(paths.ROOT, declared.by_machine())
     summary.problems.extend(unfinished)
     return summary

@@ -82,6 +82,13 @@ def test_what_is_known_of_a_machine_beside_its_records_counts_too(project, name)
     assert export(root).made == ["m00"]
 
 
+def test_a_machine_whose_suites_have_other_cells_now_is_made_again(project):
+    root, before = several(project, 2), {"m00": {"SeqLen": ["256", "128"]}}
+    assert export(root, before).made == ["m00", "m01"]
+    assert export(root, before).made == []
+    assert export(root, {"m00": {"SeqLen": ["256"]}}).made == ["m00"]
+
+
 def test_a_page_that_was_deleted_or_changed_is_made_again(project):
     root = several(project, 1)
     export(root)
