@@ -57,6 +57,6 @@ def _add_predict(predict: argparse.ArgumentParser) -> None:
         "--grid", metavar="FIELDS", help='a table of all combinations: "n_layer=4,8 n_embd=256,512"'
     )
     predict.add_argument(
-        "--machine", metavar="NAME", help="one with records here (default: this one)"
+        "--machine", metavar="NAME", help="one with records here, or example (default: this one)"
     )
     model_flags.add(predict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from cputrain import paths
@@ -18,6 +19,7 @@ from cputrain.experiment.described import of_fields, of_file
 from cputrain.machine import registry
 from cputrain.model.shapes import n_params
 from cputrain.report import costs as known_costs
+from cputrain.report import example
 from cputrain.report import prediction as report
 from cputrain.wording import one_line
 
@@ -35,9 +37,12 @@ def main(args: argparse.Namespace) -> int:
         settled = specs.settle(experiment)
     except ExperimentError as error:
         raise UsageError(str(error)) from error
-    costs = known_costs.needed(paths.ROOT, _machine(args.machine))
+    root, machine = _machine(args.machine)
+    costs = known_costs.needed(root, machine)
     known, its = predict.predict(settled, costs), costs.engines[experiment.runtime.engine]
     has_length = args.steps is not None or args.tokens is not None
+    if args.machine is not None:
+        print(f"by the records of {one_line(machine)}: below, it is here and this machine")
     for line in report.lines(experiment, known, _run(experiment, args), its, has_length):
         print(one_line(line))
     return 0
@@ -66,7 +71,7 @@ def _table(args: argparse.Namespace, wanted: grid.Grid) -> int:
     given, combinations = _given(args), list(grid.combinations(wanted))
     models = [_model(args.preset, {**given, **fields}) for _, fields in combinations]
     _refuse_alike([model if isinstance(model, str) else None for model in models])
-    costs = known_costs.needed(paths.ROOT, _machine(args.machine))
+    costs = known_costs.needed(*_machine(args.machine))
     rows = [
         _row(texts, model, args, costs)
         for (texts, _), model in zip(combinations, models, strict=True)
@@ -114,19 +119,23 @@ def _refuse_alike(reasons: Sequence[str | None]) -> None:
         raise UsageError(reasons[0])
 
 
-def _machine(name: str | None) -> str:
-    """The name of the given machine, else of this machine.
+def _machine(name: str | None) -> tuple[Path, str]:
+    """The given machine, else this one: the folder that has its records, and its name there.
 
     Raises:
         UsageError: no results of such a machine.
     """
     if name is None:
-        return registry.name_here().name
-    machines = sorted(path.name for path in paths.OUTPUT.glob("*"))
-    if name not in machines:
-        listed = ", ".join(machines) or "none"
+        return paths.ROOT, registry.name_here().name
+    known = {path.name: (paths.ROOT, path.name) for path in sorted(paths.OUTPUT.glob("*"))}
+    shipped, _ = example.read(paths.PROJECT)
+    if shipped is not None:
+        place = paths.PROJECT / example.FOLDER, shipped.machine
+        known = {**known, shipped.machine: known.get(shipped.machine, place), example.FOLDER: place}
+    if name not in known:
+        listed = ", ".join(known) or "none"
         raise UsageError(f"no records of a machine {name!r}; there are: {listed}")
-    return name
+    return known[name]
 
 
 def _run(experiment: Experiment, args: argparse.Namespace) -> report.PredictedRun:

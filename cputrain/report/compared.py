@@ -12,6 +12,7 @@ from cputrain.analysis.machines.equal import Equal
 from cputrain.analysis.machines.machine import Machine
 from cputrain.analysis.machines.paying import Paying
 from cputrain.analysis.machines.ratios import Ratio
+from cputrain.analysis.machines.usual import LEAST_S
 from cputrain.report import templates, words
 from cputrain.wording import counted
 
@@ -32,7 +33,7 @@ class Comparison:
         unpaired: cells that suites have as they were measured, and engines do not.
         paying: settings whose effects differ.
         facts, releases: what differs in the machines, and in what ran on them.
-        unrecorded: by machine, facts that are known of the other one alone.
+        unrecorded: by machine, facts and commits that are known of the other one alone.
     """
 
     first: Machine
@@ -198,7 +199,7 @@ def where(its: Paying, comparison: Comparison) -> str:
 def _wander(machine: Machine) -> str:
     its = machine.references.wander
     if its is None:
-        return "too few moments to tell"
+        return f"too few moments to tell, of {words.duration(LEAST_S)} at least"
     spread = f"± {words.percent(its.log_sd)}"
     sessions = counted(its.sessions, "session")
     return f"{spread} at {its.moments} moments of {sessions}, {words.duration(its.recorded_s)}"

@@ -14,7 +14,7 @@ from cputrain.analysis.cost.predict import CALIBRATE
 from cputrain.atomic import write_made
 from cputrain.errors import UsageError
 from cputrain.record import files
-from cputrain.report import inputs
+from cputrain.report import example, inputs
 
 if TYPE_CHECKING:
     from cputrain.analysis.ends import CellRow
@@ -93,4 +93,6 @@ def _read(root: Path, machine: str) -> KeptCosts | None:
 
 
 def _path(root: Path, machine: str) -> Path:
+    if root == paths.PROJECT / example.FOLDER:  # comes with the project: nothing is written there
+        return paths.STATE / FOLDER / f"{example.FOLDER}.json"
     return root / paths.STATE.name / FOLDER / f"{machine}.json"

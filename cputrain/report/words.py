@@ -11,6 +11,8 @@ from typing import Any
 
 UNKNOWN = "unknown"
 MOST_DECIMALS = 4
+FARTHEST = 1e4
+"""Times as large or as small as its value that an end of an interval is shown."""
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -101,10 +103,12 @@ def _interval(
 ) -> str:
     """ " [1.50, 1.57]", no finer than the value; a bound far above it to its own three digits.
 
-    Nothing where a bound is unknown.
+    Nothing where a bound is unknown; of one that is too far from the value no digits.
     """
     if low is None or high is None or not (is_known(low) and is_known(high)):
         return ""
+    if high > FARTHEST * value > 0 or 0 < low < value / FARTHEST:
+        return f" (interval beyond a factor of {number(FARTHEST)})"
     upper = _decimals(high / size) if high > 10 * value else decimals
     return f" [{number(low / size, decimals)}, {number(high / size, upper)}]"
 
@@ -139,6 +143,11 @@ def duration(value: float) -> str:
 def took(value: float) -> str:
     """What a part of a run took: as `duration`, below a second as a step time."""
     return seconds(value) if is_known(value) and 0 < round(value, 3) < 1 else duration(value)
+
+
+def tokens(count: int) -> str:
+    """ "256 tokens", "1.66 million tokens"."""
+    return f"{number(count / 1e6)} million tokens" if count >= 1e6 else amount(count, "token")
 
 
 def parameters(count: int) -> str:

@@ -1,10 +1,12 @@
 """What `predict` takes and refuses; bad input is one line with status 2."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
+from cputrain import paths
 from cputrain.commands import cli, grid, predict
 from cputrain.report import costs
 
@@ -142,6 +144,19 @@ def test_a_damaged_file_of_rates_is_named_with_what_to_do(exported, own_root, ca
     assert cli.main(["predict", "--machine", "here"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"bench.py: {file}: ") and error.endswith("delete it and run again\n")
+
+
+def test_the_example_is_known_by_two_names_and_nothing_is_written_into_it(own_root, capsys):
+    shipped = paths.PROJECT / "example"
+    name = json.loads((shipped / "example.json").read_text())["machine"]
+    before = sorted(shipped.rglob("*"))
+    for machine in ("example", name):
+        assert cli.main(["predict", "--machine", machine, "--tokens", "1M"]) == 0
+        assert f"by the records of {name}: " in capsys.readouterr().out
+    assert [path.name for path in (own_root / ".asv" / "costs").iterdir()] == ["example.json"]
+    assert sorted(shipped.rglob("*")) == before
+    assert cli.main(["predict", "--machine", "other"]) == 2
+    assert f"there are: {name}, example" in capsys.readouterr().err
 
 
 def test_what_is_known_already_is_told_without_what_takes_long_to_import():

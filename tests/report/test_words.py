@@ -94,6 +94,19 @@ def test_an_interval_or_a_share_that_is_unknown_is_left_out():
     assert words.rate(97.3, 0.81) == "97.3 (81 %)"
 
 
+@pytest.mark.parametrize("ends", [(4e-17, 3.75e16), (0.5, 3.75e16), (4e-17, 3.0)])
+def test_an_end_that_is_far_from_its_value_has_no_digits(ends):
+    beyond = " (interval beyond a factor of 10 000)"
+    assert words.ratio(2.1, *ends) == f"2.10x{beyond}"
+    assert words.step_interval(0.0421, *(0.02 * end for end in ends)) == f"42.1 ms{beyond}"
+
+
+def test_tokens_are_millions_where_there_is_one():
+    assert [words.tokens(count) for count in (1, 256, 999_999, 1_660_000)] == [
+        *("1 token", "256 tokens", "1 000 000 tokens", "1.66 million tokens")
+    ]
+
+
 def test_one_of_something_is_no_plural():
     assert words.amount(1.0, "page fault") == "1 page fault"
     assert words.amount(0.0, "page fault") == "0 page faults"

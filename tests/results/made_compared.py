@@ -7,16 +7,16 @@ from settled import settled
 FACTS = {"cores": "2", "l2": "512K x 2", "kernel": "6.1", "isa": "avx avx2"}
 
 
-def measured(project, name, speed, manual=1.6, facts=None, **others):
+def measured(project, name, speed, manual=1.6, facts=None, every=2, **others):
     """A machine with such a speed, on which another attention takes so many times as long."""
     project.suite("Baseline", "copy", ("A", "B", "C", "D"))
     project.suite("AttentionBackend", "attention", ("sdpa", "manual"), baseline="sdpa")
     project.suite("CoreCount", "cores", (1, 2, "all"))
     project.suite("SeqLen", "seq_len", (128, 256))
-    base, usual, minutes = 0.04 * speed, settled(), itertools.count()
+    base, usual, minutes = 0.04 * speed, settled(), itertools.count(0, every)
 
     def cell(suite, value, times=1.0, experiment=usual):
-        """Each a minute after the one before."""
+        """Each `every` minutes after the one before."""
         started = f"2026-11-21T11:{next(minutes):02}:00+00:00"
         where = {"machine": name, "reference": base, "started": started, **others}
         project.cell(suite, value, base * times, experiment, **where)

@@ -81,6 +81,17 @@ def test_settings_that_pay_on_one_alone_come_first(two):
     assert beside(two, "new", "old").paying[0].pays == "other"
 
 
+def test_of_less_than_a_quarter_of_an_hour_there_is_a_ratio_and_no_interval(two):
+    """Eleven cells, a minute apart, are of ten minutes."""
+    measured(two, "short", 1.0, every=1)
+    its = beside(two, "short", "new")
+    assert {(line.low, line.reason) for line in (*its.engines, *its.suites)} == {
+        (None, "no interval: too few moments of short tell its drift")
+    }
+    assert its.engines[0].value > 1.5 and its.engines[0].verdict == "not told"
+    assert "short too few moments to tell, of 15 min at least" in its.drift
+
+
 def test_what_differs_in_the_machines_is_listed(two):
     known = {line.what: (line.first, line.other) for line in beside(two).facts}
     assert known == {"isa": ("avx2", "avx512f"), "kernel": ("6.1", "6.8")}
@@ -107,6 +118,17 @@ def test_releases_that_differ_are_said_beside_the_figure(two):
     assert "(torch 2.13.0+cpu on old, 2.12.1+cpu and 2.13.0+cpu on new)" in its.confounded
     assert "cannot be told apart" in its.confounded
     assert its.confounded in compared.lines(its)
+
+
+def test_a_release_that_is_recorded_of_one_alone_is_no_difference(two):
+    """Only cells that need torchao import it; a commit that is not known is named."""
+    versions = {"python": "3.11.7", "torch": "2.13.0+cpu", "numpy": "2.4.6"}
+    for name, more in (("with", {"torchao": "0.18.0"}), ("without", {})):
+        measured(two, name, 1.0, versions=versions | more, commit="" if more else "c" * 40)
+    its = beside(two, "with", "without")
+    assert its.releases == [] and its.confounded is None
+    assert its.lacking == ["not recorded of with: commit of cputrain"]
+    assert its.lacking[0] in compared.lines(its)
 
 
 def test_the_table_has_every_equal_experiment_once_and_both_sides(two, tmp_path):

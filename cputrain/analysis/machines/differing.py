@@ -16,6 +16,7 @@ FACTS = (
 """asv's facts that are compared, in this order."""
 RELEASES = ("torch", "jax", "jaxlib", "numpy", "python", "ipex", "cc_version")
 """Of which another release may be another speed."""
+COMMIT = "commit of cputrain"
 
 
 @dataclass(frozen=True)
@@ -42,26 +43,32 @@ def facts(first: Machine, other: Machine) -> list[Differs]:
 
 
 def unrecorded(first: Machine, other: Machine) -> list[tuple[str, list[str]]]:
-    """By machine, the facts that are recorded of the other one and not of it; none is left out."""
+    """By machine, what is recorded of the other one and not of it: facts, and commits."""
     lines = []
     for lacking, known in ((first, other), (other, first)):
         names = [n for n in FACTS if _text(known.facts.get(n)) and not _text(lacking.facts.get(n))]
+        if _commits(known) and not _commits(lacking):
+            names.append(COMMIT)
         if names:
             lines.append((lacking.name, names))
     return lines
 
 
 def releases(first: Machine, other: Machine) -> list[Differs]:
-    """Versions and commits of what ran, where those of the two differ."""
+    """Versions and commits of what ran on both, where they differ.
+
+    A worker records the packages that it has imported: one that no cell of a machine needed, as
+    torchao in a quick run, is no difference.
+    """
     lines = []
     names = [*RELEASES, *sorted({n for m in (first, other) for n in _versions(m)} - {*RELEASES})]
     for name in names:
         both = [_several(_versions(machine).get(name, [])) for machine in (first, other)]
-        if both[0] != both[1]:
+        if all(both) and both[0] != both[1]:
             lines.append(Differs(name, *both))
-    commits = [_several([w.commit[:8] for w in m.newest if w.commit]) for m in (first, other)]
-    if commits[0] != commits[1]:
-        lines.append(Differs("commit of cputrain", *commits))
+    commits = [_commits(machine) for machine in (first, other)]
+    if all(commits) and commits[0] != commits[1]:
+        lines.append(Differs(COMMIT, *commits))
     return lines
 
 
@@ -73,8 +80,13 @@ def _versions(machine: Machine) -> dict[str, list[str]]:
     return by_name
 
 
+def _commits(machine: Machine) -> str:
+    return _several([worker.commit[:8] for worker in machine.newest if worker.commit])
+
+
 def _several(words: list[str]) -> str:
-    return " and ".join(sorted(set(words))) or "not recorded"
+    """Each once; empty where there is none."""
+    return " and ".join(sorted(set(words)))
 
 
 def _text(value: Any) -> str:

@@ -23,6 +23,8 @@ MANY = 1e6
 """Degrees of freedom of what is known well enough."""
 LEAST = 0.001
 """Standard deviation of a logarithm that no suite is weighed as surer than."""
+WIDEST = 10.0
+"""Factor from a ratio to the ends of its interval above which the interval tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,9 @@ def _ratio(
     if len(known) < len(parts):
         return Ratio(engine, math.exp(value), None, None, *counts, _why_none(sides), suite)
     half = _half(known)
+    if half > math.log(WIDEST):
+        why = f"no interval: it would reach beyond a factor of {WIDEST:g}"
+        return Ratio(engine, math.exp(value), None, None, *counts, why, suite)
     ends = math.exp(value - half), math.exp(value + half)
     return Ratio(engine, math.exp(value), *ends, *counts, None, suite)
 

@@ -26,7 +26,11 @@ from cputrain.results.rows import CellResult
 SURE = float(special.ndtri(0.5 + LEVEL / 2))
 """Standard deviations that half of an effect's interval has, about."""
 FEWEST_INDEPENDENT = 2.0
-"""Moments from which a reference's own tell how it drifts."""
+"""Independent moments from which a reference's own tell how it drifts."""
+LEAST_S = 900.0
+"""Seconds of sessions from which they do. In fewer, minutes that hang together look as if they did
+not: asking for more that are independent would keep just those (docs/machines.md has how many
+intervals held)."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,9 @@ def identity(worker: WorkerRecord) -> str:
 
 
 def _tells(wander: Wander | None) -> bool:
-    return wander is not None and wander.independent >= FEWEST_INDEPENDENT
+    if wander is None or wander.recorded_s < LEAST_S:
+        return False
+    return wander.independent >= FEWEST_INDEPENDENT
 
 
 def _reference(

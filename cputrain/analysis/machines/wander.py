@@ -63,24 +63,27 @@ def learned(by_session: Mapping[str, Moments]) -> Wander | None:
         return None
     logs = np.log([seconds for _, seconds in series])
     apart = logs - logs.mean()
-    independent = min(len(logs) / _hanging(apart), _minutes(series))
+    independent = min(len(logs) / _hanging(apart), _minutes(by_session))
     # Of few independent ones the mean lies near them: their squares are too small.
     variance = float(apart @ apart) / len(logs) * independent / max(independent - 1, 1.0)
     spans = [max(at)[0] - min(at)[0] for at in by_session.values() if at]
     return Wander(math.sqrt(variance), independent, len(logs), len(by_session), math.fsum(spans))
 
 
-def _minutes(series: Moments) -> float:
-    """How many of the minutes are independent, one at least.
+def _minutes(by_session: Mapping[str, Moments]) -> float:
+    """How many minutes, from each session's first moment on, are independent, one at least.
 
     As of a series of first order, n (1 - r) / (1 + r), with the correlation r of neighbours freed
     of what n of them lack: (1 + 3 r) / n (Marriott & Pope 1954, "Bias in the estimation of
     autocorrelations", Biometrika 41).
     """
-    minutes: dict[int, list[float]] = {}
-    for at, seconds in series:
-        minutes.setdefault(int(at / MINUTE_S), []).append(math.log(seconds))
-    means = np.array([statistics.fmean(logs) for logs in minutes.values()])
+    minutes: dict[tuple[float, int], list[float]] = {}
+    for points in by_session.values():
+        start = min((at for at, _ in points), default=0.0)
+        for at, seconds in points:
+            minute = start, int((at - start) / MINUTE_S)
+            minutes.setdefault(minute, []).append(math.log(seconds))
+    means = np.array([statistics.fmean(minutes[minute]) for minute in sorted(minutes)])
     apart, count = means - means.mean(), len(means)
     total = float(apart @ apart)
     r = float(apart[:-1] @ apart[1:]) / total if total else 0.0

@@ -69,7 +69,7 @@ class Several(Made):
             moments.setdefault(name, []).append(at)
         wanders = {name: wander.learned({"s": points}) for name, points in moments.items()}
         telling = [name for name in wanders if usual._tells(wanders[name])]
-        most = wanders[max(telling, key=lambda name: len(moments[name]))]
+        most = max((wanders[name] for name in telling), key=lambda its: its.moments, default=None)
         by_name = {
             name: usual._reference({"s": points}, wanders[name], most)
             for name, points in moments.items()
@@ -123,11 +123,13 @@ def test_suites_that_tell_little_leave_the_mean_as_sure_and_as_true(is_common):
         most = [pair for pair in equal if pair.suite.startswith("S")]
         (every,), (sure,) = (ratios.by_engine(first, other, its) for its in (equal, most))
         assert (every.suites, sure.suites) == (SUITES + len(FEW), SUITES)
+        if sure.low is None:
+            continue
         held.append(every.low <= 1.3 <= every.high)
         widths.append([math.log(line.high / line.low) for line in (every, sure)])
-    assert np.mean(held) >= 0.98
+    assert np.mean(held) >= 0.98 and len(held) > 0.95 * TRIES // 2
     every, sure = np.median(widths, axis=0)
-    assert every < 1.06 * sure
+    assert every < 1.12 * sure
 
 
 @pytest.mark.parametrize(("log", "weight"), [(0.02, 0.8), (0.5, 0.5)])
@@ -238,6 +240,23 @@ def test_without_the_interval_of_an_effect_there_is_none_and_a_reason():
     assert line.reason == (
         "no interval: too few moments of m tell its drift; not every effect on bare has one"
     )
+
+
+@pytest.mark.parametrize("log_sd", [0.05, 1.0])
+def test_an_interval_beyond_a_factor_of_ten_is_none_and_a_reason(log_sd):
+    its = wander.Wander(log_sd, independent=2.0, moments=17, sessions=1, recorded_s=1000.0)
+    mean = Reference(0.0, its.mean_variance, its.degrees, its, its.independent)
+    machine = SimpleNamespace(name="m", references=References({"r": mean}, {"S/0": "r"}, its))
+    cell = (
+        SimpleNamespace(name="S/0", step_s=1.0),
+        dict.fromkeys(("effect", "effect_low", "effect_high"), 1.0),
+    )
+    (line,) = ratios.by_suite(machine, machine, [like("S", cell, cell)])
+    if log_sd < 0.1:
+        assert 1 < line.high < ratios.WIDEST and line.reason is None
+    else:
+        assert (line.low, line.high, line.verdict) == (None, None, "not told")
+        assert line.reason == "no interval: it would reach beyond a factor of 10"
 
 
 def test_without_moments_there_is_no_interval_and_a_reason():

@@ -40,6 +40,23 @@ def test_a_minute_is_no_more_than_one_moment():
     assert its.moments == 30 and its.independent <= 3 and its.degrees <= 2
 
 
+def test_minutes_begin_with_a_session_and_not_with_the_clocks():
+    series_s = series(np.random.default_rng(5), 16, 0.1, apart_s=2.5)
+    told = [
+        wander.learned({"a": [(at + start, s) for at, s in series_s]})
+        for start in (0.0, 15.0, 30.0, 45.0)
+    ]
+    assert told == [told[0]] * 4 and told[0].independent == 1
+
+
+def test_each_session_has_minutes_of_its_own():
+    """Also where one begins in the minute in which another one ended."""
+    rng = np.random.default_rng(6)
+    parts = {name: series(rng, 8, 0.1, start=start, apart_s=2.5) for name, start in
+             (("a", 5.0), ("b", 30.0))}  # fmt: skip
+    assert wander.learned(parts).independent > 1
+
+
 def test_sessions_that_differ_leave_few_independent_moments():
     rng = np.random.default_rng(3)
     slower = [(at, 1.5 * s) for at, s in series(rng, 50, 0.01, start=1e6)]
