@@ -9,16 +9,14 @@ from typing import Any
 from msgspec import structs
 
 from cputrain.commands import prompts, run_names, train
-from cputrain.commands.sessions import without_models
+from cputrain.commands.sessions import here, without_models
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
-from cputrain.experiment import PART_OF, Experiment, ExperimentError
-from cputrain.experiment.described import of_file
+from cputrain.experiment import PART_OF, Experiment
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 from cputrain.record.plan import Start
 from cputrain.record.trained import TrainRecord
-from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import source
 from cputrain.sweep.training.planned import PlannedRun
@@ -70,7 +68,7 @@ def main(args: argparse.Namespace) -> int:
 def _source(args: argparse.Namespace) -> Source:
     if args.source is None or args.method is None:
         raise UsageError("--from RUN and --method full, head or lora are needed to begin")
-    return source.named(args.source, Session.from_env().machine)
+    return source.named(args.source, here().machine)
 
 
 def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
@@ -81,22 +79,18 @@ def _known(args: argparse.Namespace, known: TrainRecord) -> Experiment:
         )
     if args.source is not None or args.method is not None:
         raise UsageError("--from and --method: not with --resume NAME, which has its own")
-    return train.changed(args, Experiment.from_json(known.worker.experiment), train.fields(args))
+    return train.changed(Experiment.from_json(known.worker.experiment), train.changes(args))
 
 
 def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
-    """The source's model and training by this method, with the flags' fields.
+    """The source's model and training by this method, with what settings and flags change.
 
     Raises:
         UsageError: another shape, or a method that the engine or the model has not.
     """
-    trained, fields = model.experiment, train.fields(args)
+    trained, changes = model.experiment, train.changes(args)
     if trained.training.fine_tuning == "lora":
         raise UsageError(f"{model.model}: has low-rank additions beside its weights: not merged")
-    try:
-        changes = {**(of_file(args.settings) if args.settings else {}), **fields}
-    except ExperimentError as error:
-        raise UsageError(str(error)) from error
     of_model = trained.flat()
     for name in SHAPE:
         if name in changes and changes[name] != of_model[name]:
@@ -109,9 +103,7 @@ def _experiment(args: argparse.Namespace, model: Source) -> Experiment:
     method: dict[str, Any] = {"fine_tuning": args.method, "processes": None}
     if args.method == "head":
         method["tied"] = False
-    tuned = train.changed(
-        args, trained, {**method, **{n: v for n, v in fields.items() if n != "tied"}}
-    )
+    tuned = train.changed(trained, {**method, **{n: v for n, v in changes.items() if n != "tied"}})
     if args.method == "lora" and tuned.training.precision not in MERGED:
         raise UsageError(
             f"precision = {tuned.training.precision!r}: merged weights would be rounded anew; "

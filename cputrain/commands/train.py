@@ -8,14 +8,13 @@ from typing import Any
 from msgspec import structs
 
 from cputrain.commands import model_flags, prompts, run_names
-from cputrain.commands.sessions import without_models
+from cputrain.commands.sessions import here, without_models
 from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.experiment.described import described, of_file
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.trained import TrainRecord
-from cputrain.run.session import Session
 from cputrain.sweep import driver
 from cputrain.sweep.training import events, own_files
 from cputrain.sweep.training.folders import folder_of, record_of
@@ -70,17 +69,30 @@ def check_rates(experiment: Experiment, steps: int) -> None:
 
 
 def experiment_of(args: argparse.Namespace, known: TrainRecord | None) -> Experiment:
-    """What is trained: as described, or else that of the run on record, with the flags' fields.
+    """What is trained: as described, or else that of the run on record, with its `changes`.
 
     Raises:
         UsageError: it cannot be.
     """
     if known is None or args.preset is not None or args.model is not None:
         try:
-            return settled(args, described(args.preset, args.model, fields(args)))
+            return settled(described(args.preset, args.model, changes(args)))
         except ExperimentError as error:
             raise UsageError(str(error)) from error
-    return changed(args, Experiment.from_json(known.worker.experiment), fields(args))
+    return changed(Experiment.from_json(known.worker.experiment), changes(args))
+
+
+def changes(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that settings and flags give, by name; flags win.
+
+    Raises:
+        UsageError: the settings cannot be read, or see `fields`.
+    """
+    try:
+        settings = {} if args.settings is None else of_file(args.settings)
+    except ExperimentError as error:
+        raise UsageError(str(error)) from error
+    return {**settings, **fields(args)}
 
 
 def fields(args: argparse.Namespace) -> dict[str, Any]:
@@ -104,14 +116,14 @@ def fields(args: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def changed(args: argparse.Namespace, trained: Experiment, flags: dict[str, Any]) -> Experiment:
-    """A known run's experiment with these fields, and with those of the settings.
+def changed(trained: Experiment, fields: dict[str, Any]) -> Experiment:
+    """A known run's experiment with these fields.
 
     Raises:
         UsageError: it cannot be.
     """
     try:
-        return settled(args, trained.but(**flags))
+        return settled(trained.but(**fields))
     except ExperimentError as error:
         raise UsageError(str(error)) from error
 
@@ -125,15 +137,15 @@ def known_run(args: argparse.Namespace) -> TrainRecord | None:
     if not args.resume:
         return None
     run_names.check(args.resume)
-    folder = folder_of(Session.from_env().machine, args.resume)
+    folder = folder_of(here().machine, args.resume)
     record = record_of(folder, BROKEN)
     if record is None:
         raise unknown(folder, args.verb)
     return record
 
 
-def settled(args: argparse.Namespace, wanted: Experiment) -> Experiment:
-    """A described experiment with the fields of settings that no flag gives, as `train` runs it.
+def settled(wanted: Experiment) -> Experiment:
+    """A described experiment as `train` runs it.
 
     All of its data is in memory and all of its micro-batches are run. One process is one without
     torchrun.
@@ -142,10 +154,6 @@ def settled(args: argparse.Namespace, wanted: Experiment) -> Experiment:
         UsageError: it cannot be.
     """
     try:
-        if args.settings is not None:
-            given = fields(args)
-            settings = of_file(args.settings)
-            wanted = wanted.but(**{n: v for n, v in settings.items() if n not in given})
         if wanted.training.objective == "forward":
             raise UsageError("objective = 'forward' trains nothing")
         if wanted.training.loader != MEMORY["loader"]:

@@ -8,6 +8,7 @@ import shlex
 
 from cputrain.commands import model_flags
 from cputrain.commands.sessions import without_models
+from cputrain.commands.tune_flags import BUDGET
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF
 from cputrain.experiment.described import FIELDS, meant
@@ -63,7 +64,7 @@ def _kept(texts: list[str]) -> tuple[str, ...]:
 
 
 def _again(args: argparse.Namespace) -> str:
-    """The words that describe the model once more."""
+    """The words that describe the model and its tuning once more."""
     words = ["--preset", args.preset] if args.preset else []
     words += ["--model", str(args.model)] if args.model else []
     for name in FIELDS:
@@ -73,4 +74,8 @@ def _again(args: argparse.Namespace) -> str:
             words.append(f"--{flag}" if value else f"--no-{flag}")
         elif value is not None:
             words += [f"--{flag}", value]
+    for flag, texts in (("--keep", args.keep), ("--allow", args.allow)):
+        words += [word for text in texts for word in (flag, text)]
+    if args.budget != BUDGET:
+        words += ["--budget", f"{args.budget:g}"]
     return shlex.join(words)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from cputrain.commands import flags, model_flags
 
 USAGE = "bench.py tune [--preset NAME] [--model FILE.toml] [--FIELD VALUE ...] [...]"
+BUDGET = 10.0
+"""Minutes where nothing else is said."""
 DESCRIPTION = """\
 Find the fastest settings that do the same work on this machine: engine, matrix product library,
 attention, compilation, loss chunk, optimizer kernel, micro-batches, checkpointing, threads,
@@ -18,7 +20,7 @@ def add(verbs: flags.Verbs) -> None:
     """Let a parser take the verb."""
     what = "the fastest settings for a model of your own, confirmed"
     tune = flags.verb(verbs, "tune", what, DESCRIPTION, USAGE)
-    flags.minutes(tune, "--budget", 10.0, "for races and test together")
+    flags.minutes(tune, "--budget", BUDGET, "for races and test together")
     flags.several(
         tune,
         "--allow",

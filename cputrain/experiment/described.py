@@ -54,10 +54,15 @@ def described(
 
 def of_fields(preset: str | None, fields: Mapping[str, Any]) -> Experiment:
     """The experiment of a preset and fields by name. Raises ExperimentError as `described`."""
-    for name, value in fields.items():
-        if name not in FIELDS:
-            refuse(name, value, f"no such field; {meant(name, FIELDS)}")
-    return (Experiment() if preset is None else _of_preset(preset)).but(**fields)
+    if preset is None:
+        return Experiment().but(**fields)
+    usual = _of_preset(preset)
+    whole = usual.but(micro_batches=None, **fields)
+    # Of a preset's steps some micro-batches are run; the fields' may be fewer, or share a step.
+    some = usual.budget.micro_batches
+    if some is None or some >= whole.training.grad_accum or whole.system.processes is not None:
+        return whole
+    return whole.but(micro_batches=some)
 
 
 def _of_preset(name: str) -> Experiment:
@@ -69,7 +74,7 @@ def _of_preset(name: str) -> Experiment:
 def of_file(path: Path) -> dict[str, Any]:
     """The fields in a file of TOML. Raises ExperimentError as `described`."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -89,7 +94,12 @@ def of_file(path: Path) -> dict[str, Any]:
             both = f"{twice[0]} is given twice: alone and in [{name}]"
             raise ExperimentError(f"{path}: {both}; leave one of them out")
         fields |= value
-    return {name: None if value == NONE else value for name, value in fields.items()}
+    for name, value in fields.items():
+        if name not in FIELDS:
+            refuse(name, value, f"no such field; {meant(name, FIELDS)}")
+        if value == NONE and type(None) in _kinds(FIELDS[name]):
+            fields[name] = None
+    return fields
 
 
 def meant(name: str, known: Iterable[str]) -> str:

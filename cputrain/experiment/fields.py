@@ -34,7 +34,7 @@ def real(part: object, name: str, low: float, high: float) -> None:
     """A number between `low` and `high`, both allowed."""
     value = getattr(part, name)
     if type(value) not in (int, float) or not low <= value <= high:
-        refuse(name, value, f"a number from {low:g} to {high:g} is needed")
+        refuse(name, value, f"a number from {low:.9g} to {high:.9g} is needed")
 
 
 def one_of(part: object, name: str, allowed: tuple[str, ...]) -> None:

@@ -35,8 +35,14 @@ MOST = {
     "grad_accum": 10_000_000,
     "loader_workers": 1_000,
     "loader_queue": 1_000_000,
+    "lr_warmup_steps": 10**9,  # as many as a run may have
+    "rows": 2**53 - 1,
+    "seed": 2**53 - 1,
 }
-"""The most that a size may be, far beyond what any CPU trains: what is larger is a slip."""
+"""The most that a number may be, far beyond what any CPU trains: what is larger is a slip.
+
+Records hold no whole number above 2**53.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +179,9 @@ class Training:
         one_of(self, "fine_tuning", FINE_TUNING)
         for name in ("seq_len", "batch_size", "grad_accum", "loader_queue"):
             whole(self, name, 1, MOST[name])
-        whole_or_none(self, "rows")
+        whole_or_none(self, "rows", MOST["rows"])
         for name in ("seed", "lr_warmup_steps", "loader_workers"):
-            whole(self, name, 0, MOST.get(name))
+            whole(self, name, 0, MOST[name])
         flag(self, "activation_checkpointing")
         real(self, "learning_rate", 0.0, 10.0)
         real(self, "weight_decay", 0.0, 10.0)

@@ -26,6 +26,11 @@ ENERGY_PREFERENCES = (
     *("as_found", "performance", "balance_performance", "balance_power", "power"),
 )
 TURBO = ("as_found", "on", "off")
+MOST = dict.fromkeys(
+    ("cores", "threads", "processes", "intra_op_threads", "inter_op_threads"), 4096
+)
+"""The most that a count may be: more than a machine has CPUs, and torch starts as many threads on
+a small one; at 16384 OpenMP could start no more there, far beyond that torch crashes."""
 MIN, MAX = "min", "max"
 """frequency_ghz: the lowest and the highest that each of the CPUs can be set to."""
 
@@ -84,8 +89,8 @@ class System:
     turbo: str = "as_found"
 
     def __post_init__(self) -> None:
-        for name in ("cores", "threads", "processes", "intra_op_threads", "inter_op_threads"):
-            whole_or_none(self, name)
+        for name, most in MOST.items():
+            whole_or_none(self, name, most)
         for name, allowed in NAMES.items():
             one_of(self, name, allowed)
         if isinstance(self.frequency_ghz, str):

@@ -57,14 +57,34 @@ def _instruction_set(value: str) -> str | None:
     return _shell(cap.environment) if cap else None
 
 
+OPTIMIZERS = {
+    "adamw": ("AdamW", ("foreach", "fused")),
+    "sgd": ("SGD", ("foreach", "fused")),
+    "adafactor": ("Adafactor", ("foreach",)),
+}
+"""By optimizer the class of torch.optim that takes the same steps, and its arguments for kernels.
+Of Lion there is none."""
+
+
+def optimizer(name: str | None, kernel: str) -> str | None:
+    """An optimizer's call with a kernel, "default" being none; None where there is no class."""
+    if name not in OPTIMIZERS:
+        return None
+    made, kernels = OPTIMIZERS[name]
+    chosen = [f"{each}=False" for each in kernels] if kernel == "default" else [f"{kernel}=True"]
+    return f"torch.optim.{made}(..., {', '.join(chosen)})"
+
+
+def on_cpus(cpus: Sequence[int]) -> str:
+    """The beginning of a command that is to run on these CPUs alone."""
+    return f"taskset --cpu-list {reading.as_text(cpus)}"
+
+
 LINES: dict[str, Callable[[Any], str | None]] = {
     "precision": _precision,
     "compile": lambda value: f'model = torch.compile(model, backend="{value}")',
     "attention_backend": lambda value: (
         "F.scaled_dot_product_attention(q, k, v, is_causal=True)" if value == "sdpa" else None
-    ),
-    "optimizer_kernel": lambda value: (
-        None if value == "default" else f"torch.optim.AdamW(..., {value}=True)"
     ),
     "matmul_backend": lambda value: (
         "torch.backends.mkldnn.enabled = True" if value == "onednn" else None
@@ -95,12 +115,13 @@ def lines(experiment: Parts, reference: Parts, cpus: Sequence[int] = ()) -> list
     fields = differing(experiment, reference)
     engine = experiment.get("runtime", {}).get("engine")
     is_usual = engine == Experiment().runtime.engine  # whose lines these are
+    its_optimizer = experiment.get("training", {}).get("optimizer")
     parts = [fields.get(part, {}) for part in ("training", *FREE_PARTS[:2])]
     if "engine" in fields.get("runtime", {}):
         return [_other_engine({name: part[name] for part in parts for name in part})]
     for part in parts:
         for name, value in part.items():
-            line = _line(name, value, cpus) if is_usual else None
+            line = _line(name, value, cpus, its_optimizer) if is_usual else None
             pasted.append(line or f"{name}={value!r}")
     return pasted
 
@@ -116,8 +137,10 @@ def _other_engine(fields: Mapping[str, Any]) -> str:
     return f"python3 bench.py train {shlex.join(['--engine', engine, *words])} ..."
 
 
-def _line(name: str, value: Any, cpus: Sequence[int]) -> str | None:
+def _line(name: str, value: Any, cpus: Sequence[int], its_optimizer: str | None) -> str | None:
     if name in ("cores", "affinity"):
         is_known = value not in (None, "default") and cpus
-        return f"taskset --cpu-list {reading.as_text(cpus)}" if is_known else None
+        return on_cpus(cpus) if is_known else None
+    if name == "optimizer_kernel":
+        return None if value == "default" else optimizer(its_optimizer, value)
     return LINES.get(name, lambda _: None)(value)

@@ -202,16 +202,22 @@ def _noise(ran: Race) -> float:
 
 
 def settings(best: Experiment, record: TuningRecord, gain: Gain) -> str:
-    """TOML that `--model` reads: the fields that differ from the baseline's."""
-    usual, mine = Experiment().flat(), best.flat()
+    """TOML for `--model` alone, and for `--settings` over the model that was tuned.
+
+    It has the fields that differ from the baseline's, from which `--model` begins, or from those
+    that were tuned, which stay where `--settings` does not name them.
+    """
+    mine = best.flat()
+    beneath = (Experiment().flat(), Experiment.from_json(record.default).flat())
     low, high = gain.effect.low, gain.effect.high
     lines = [
         f"# tuned {record.started} on {record.machine}: a step takes "
-        f"{words.ratio(gain.effect.value, low, high)} of the untuned time"
+        f"{words.ratio(gain.effect.value, low, high)} of the untuned time",
+        "# for --model alone, or for --settings over the model that was tuned",
     ]
     by_part: dict[str, list[str]] = {}
     for name in FIELDS:
-        if mine[name] != usual[name]:
+        if any(mine[name] != fields[name] for fields in beneath):
             by_part.setdefault(PART_OF[name], []).append(f"{name} = {_toml(mine[name])}")
     for part, fields in by_part.items():
         lines += ["", f"[{part}]", *fields]

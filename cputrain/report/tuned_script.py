@@ -18,7 +18,12 @@ THREADS = "OMP_NUM_THREADS"
 
 LOOP: dict[str, Callable[[Any], str]] = {
     "batch_size": lambda value: f"micro-batches of {value} sequences",
-    "grad_accum": lambda value: f"optimizer.step() after the gradients of {value} micro-batches",
+    "grad_accum": lambda value: (
+        "optimizer.step() after each micro-batch"
+        if value == 1
+        else f"optimizer.step() after the gradients of {value} micro-batches, each loss divided "
+        f"by {value}"
+    ),
     "loss_chunk": lambda value: (
         "cross entropy over all rows at once"
         if value is None
@@ -37,11 +42,6 @@ LOOP: dict[str, Callable[[Any], str]] = {
         if value == "sdpa"
         else "attention as matmul, mask, softmax, matmul"
     ),
-    "optimizer_kernel": lambda value: (
-        "torch.optim.AdamW(..., foreach=False, fused=False)"
-        if value == "default"
-        else f"torch.optim.AdamW(..., {value}=True)"
-    ),
     "matmul_backend": lambda value: f"linear layers by {value} (docs/engines.md)",
 }
 """By field: the call, or the change of a training loop, for a value of it."""
@@ -53,7 +53,7 @@ def script_lines(best: Experiment, default: Experiment, again: str) -> list[str]
     Args:
         best: what was confirmed, settled.
         default: what it was compared with, settled.
-        again: words of a command line that describe the model.
+        again: words of a command line that describe the model and its tuning.
     """
     engine = best.runtime.engine
     if engine != specs.FIRST:
@@ -63,12 +63,15 @@ def script_lines(best: Experiment, default: Experiment, again: str) -> list[str]
             f"{words} finds what torch can do"
         ]
     shell = " ".join(f"{name}={shlex.quote(v)}" for name, v in _variables(best, default).items())
-    lines = ["for a PyTorch script of your own:", f"  {shell} python train.py"]
+    lines = [
+        "for a PyTorch script of your own:",
+        f"  {shell} {_on_cpus(best, default)}python train.py",
+    ]
     before, after = default.flat(), best.flat()
     changed = {name: value for name, value in after.items() if value != before[name]}
     for name, value in changed.items():
         as_line = LOOP.get(name)
-        pasted = as_line(value) if as_line else _call(name, value)
+        pasted = as_line(value) if as_line else _call(name, value, best)
         if pasted is not None:
             lines.append(f"  {pasted}")
     return lines
@@ -82,8 +85,16 @@ def _variables(best: Experiment, default: Experiment) -> dict[str, str]:
     return {THREADS: mine[THREADS], **kept}
 
 
-def _call(name: str, value: object) -> str | None:
+def _on_cpus(best: Experiment, default: Experiment) -> str:
+    """What comes before the interpreter where the CPUs are others."""
+    cpus, usual = (placement.place(each).cpus for each in (best, default))
+    return "" if cpus == usual else f"{paste.on_cpus(cpus)} "
+
+
+def _call(name: str, value: Any, best: Experiment) -> str | None:
     """A line of Python for a setting that is no variable of the environment."""
+    if name == "optimizer_kernel":
+        return paste.optimizer(best.training.optimizer, value)
     if name != "precision":
         return None
     return paste.LINES[name](value)

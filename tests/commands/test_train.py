@@ -148,6 +148,13 @@ def test_one_process_is_one_without_torchrun(own_root, nproc):
     assert train.experiment_of(args, None).system.processes is None
 
 
+@pytest.mark.parametrize("words", [("--nproc", "2"), ("--grad-accum", "1")])
+@pytest.mark.parametrize("name", ["llm-25m", "llm-117m"])
+def test_a_preset_of_which_part_of_a_step_is_measured_is_trained_otherwise(own_root, name, words):
+    args = cli.parse(["train", "--steps", "9", "--preset", name, "--batch-size", "4", *words])
+    assert train.experiment_of(args, None).budget.micro_batches is None
+
+
 def test_two_flags_of_one_field_may_say_the_same(own_root):
     words = ("--lr", "0.1", "--learning-rate", "1e-1", "--warmup-steps", "3", "--nproc", "2")
     args = cli.parse(["train", "--steps", "9", *words, "--processes", "2", "--batch-size", "2"])

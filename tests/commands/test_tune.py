@@ -1,8 +1,11 @@
 """What `tune` refuses, each in one line with status 2, before anything is set up."""
 
+import shlex
+
 import pytest
 
 from cputrain.commands import cli
+from cputrain.sweep import driver
 
 pytestmark = pytest.mark.tools
 
@@ -39,3 +42,22 @@ def test_a_tuning_that_cannot_be(words, line, capsys):
     assert cli.main(["tune", *words]) == 2
     error = capsys.readouterr().err
     assert line in error and error.count("\n") == 1
+
+
+def tuning_of(monkeypatch, *words):
+    drawn = []
+    monkeypatch.setattr(driver, "drive", lambda tune, session: drawn.append(tune.tuning) or 0)
+    assert cli.main(["tune", *words]) == 0
+    return drawn[0]
+
+
+def test_the_words_for_another_tuning_have_what_this_one_was_told(own_root, monkeypatch):
+    model = ("--preset", "wiki-24m", "--n-layer", "2", "--no-tied")
+    allow = ("--allow", "precision=mixed", "--allow", "precision=bf16")
+    words = (*model, *allow, "--budget", "30", "--keep", "threads,huge-pages")
+    tuning = tuning_of(monkeypatch, *words)
+    again = tuning_of(monkeypatch, *shlex.split(tuning.again))
+    for name in ("experiment", "allowed", "kept", "budget_s", "again"):
+        assert getattr(again, name) == getattr(tuning, name)
+    assert (tuning.allowed, tuning.kept) == (("mixed", "bf16"), ("threads", "huge_pages"))
+    assert tuning_of(monkeypatch, "--n-layer", "2", "--budget", "10").again == "--n-layer 2"

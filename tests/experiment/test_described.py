@@ -48,6 +48,28 @@ def test_a_file_has_fields_by_name_or_by_part_and_flags_win(tmp_path):
     assert made == Experiment().but(n_layer=2, precision="bf16", seq_len=512, rows=None)
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("n_layer = 8\n", encoding="utf-8-sig")
+    assert described(file=file) == Experiment().but(n_layer=8)
+
+
+def test_none_is_a_word_where_a_field_has_it(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('pinning = "none"\nthreads = "none"\n')
+    assert described(file=file) == Experiment()
+
+
+def test_a_preset_runs_part_of_a_step_where_there_is_one():
+    def part(name, **fields):
+        return described(name, flags=fields).budget.micro_batches
+
+    assert (part("llm-25m"), part("llm-25m", grad_accum=4, batch_size=1)) == (2, 2)
+    assert part("llm-25m", grad_accum=2) is part("llm-25m", grad_accum=1) is None
+    assert part("llm-117m", processes=2) is part("llm-117m", processes=1) is None
+    assert described("llm-25m") == PRESETS["llm-25m"].experiment
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -77,6 +99,10 @@ def test_a_file_that_cannot_be_is_one_line(tmp_path, text, line):
     [
         (("--n-layer", "many"), "n_layer = 'many': a whole number is needed"),
         (("--dropout", "x"), "dropout = 'x': a number is needed"),
+        (("--beta1", "1"), "beta1 = 1.0: a number from 0 to 0.9999999 is needed"),
+        (("--eps", "0"), "eps = 0.0: a number from 1e-16 to 1 is needed"),
+        (("--seed", "9" * 23), "9999: a whole number of at most 9007199254740991 is needed"),
+        (("--threads", "100000"), "threads = 100000: a whole number of at most 4096 is needed"),
         (("--n-head", "7"), "n_head = 7: n_embd = 256 does not divide by it"),
         (("--preset", "gpt-5"), "no preset 'gpt-5'; there are mlm-80m"),
         (("--model", "nowhere.toml"), "nowhere.toml: cannot be read: No such file or directory"),

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.experiment.parts import MOST, Model, Training
+from cputrain.experiment.system import MOST as MOST_OF_A_SYSTEM
+from cputrain.experiment.system import System
 
 BASELINE = {
     "model": {
@@ -157,9 +159,9 @@ def test_what_cannot_be_is_refused_by_name_value_and_rule(changes, named):
     assert all(word in str(caught.value) for word in named), str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "most"), MOST.items())
+@pytest.mark.parametrize(("name", "most"), [*MOST.items(), *MOST_OF_A_SYSTEM.items()])
 def test_a_size_of_no_model_is_refused_with_its_limit(name, most):
-    part = {"model": Model, "training": Training}[PART_OF[name]]
+    part = {"model": Model, "training": Training, "system": System}[PART_OF[name]]
     fields = {"n_head": 1} if name == "n_embd" else {"head_dim": 1} if name == "n_head" else {}
     assert getattr(part(**{**fields, name: most}), name) == most
     with pytest.raises(ExperimentError) as caught:
@@ -169,8 +171,7 @@ def test_a_size_of_no_model_is_refused_with_its_limit(name, most):
 
 def test_every_size_that_a_step_grows_with_has_a_limit():
     sizes = {name for name, value in Experiment().flat().items() if type(value) is int}
-    others = {"seed", "rows", "lr_warmup_steps"} | set(BASELINE["budget"])
-    assert sizes - others == MOST.keys() - {"head_dim"}
+    assert sizes - set(BASELINE["budget"]) == MOST.keys() - {"head_dim"}
 
 
 @pytest.mark.parametrize(

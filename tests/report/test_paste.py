@@ -70,6 +70,16 @@ def test_what_has_no_line_outside_this_project_is_named_by_its_field():
     assert lines(loss_chunk=64) == ["loss_chunk=64"]
 
 
+def test_an_optimizer_s_kernel_is_an_argument_of_its_own_class():
+    sgd = settled(optimizer="sgd")
+    foreach = sgd.but(optimizer_kernel="foreach").to_json()
+    assert paste.lines(foreach, sgd.to_json()) == ["torch.optim.SGD(..., foreach=True)"]
+    assert lines(optimizer_kernel="foreach") == ["torch.optim.AdamW(..., foreach=True)"]
+    assert lines(optimizer_kernel="default") == ["optimizer_kernel='default'"]
+    lion = settled(optimizer="lion").to_json()
+    assert paste.lines(lion, USUAL.to_json()) == ["optimizer='lion'", "optimizer_kernel='default'"]
+
+
 def test_cores_are_the_cpus_that_were_measured():
     """One CPU of each core, of those that were allowed: they need not be the first ones."""
     two = USUAL.but(cores=2).to_json()

@@ -1,6 +1,7 @@
 """What is printed of a tuning, and its settings as a file that `--model` reads."""
 
 import math
+import os
 import random
 
 import pytest
@@ -14,6 +15,7 @@ from cputrain.experiment.presets import PRESETS
 from cputrain.record.tuning import Blocks, FreshPass, Race, Raced, TuningRecord
 from cputrain.report import tuned
 from cputrain.report.tuned_script import script_lines
+from cputrain.run import placement
 
 pytestmark = pytest.mark.tools
 DEFAULT = specs.settle(PRESETS["wiki-24m"].experiment)
@@ -80,6 +82,16 @@ def test_settings_come_back_as_they_were(tmp_path):
         assert {PART_OF[name] for name in different} <= {"budget"}
 
 
+def test_settings_name_what_was_tuned_back_to_the_baseline_s():
+    default = settled(batch_size=8, activation_checkpointing=True, pinning="close")
+    best = default.but(batch_size=1, grad_accum=8, activation_checkpointing=False, pinning="none")
+    text = tuned.settings(best, record(default=default.to_json()), gain(passes(0.7), ()))
+    for line in ("batch_size = 1", "activation_checkpointing = false", 'pinning = "none"'):
+        assert f"\n{line}\n" in text
+    assert "n_layer" not in text and "wait_policy" not in text
+    assert text.splitlines()[1].startswith("# for --model alone, or for --settings over the model")
+
+
 def test_a_confirmed_gain_is_said_with_its_interval_and_each_change():
     known = gain(passes(0.7), ())
     said = "\n".join(tuned.outcome(record(left_out=["loader_workers=0"]), known))
@@ -121,8 +133,30 @@ def test_a_script_of_one_s_own_gets_environment_and_calls():
     said = "\n".join(script_lines(BEST, DEFAULT, ""))
     assert "OMP_NUM_THREADS=" in said and "GLIBC_TUNABLES=" in said and "train.py" in said
     assert "micro-batches of 4 sequences" in said
-    assert "after the gradients of 4 micro-batches" in said
-    assert "CPUTRAIN" not in said and "PYTHON" not in said
+    assert "after the gradients of 4 micro-batches, each loss divided by 4" in said
+    assert "CPUTRAIN" not in said and "PYTHON" not in said and "taskset" not in said
+    whole = "\n".join(script_lines(DEFAULT.but(batch_size=16, grad_accum=1), BEST, ""))
+    assert "optimizer.step() after each micro-batch" in whole and "divided" not in whole
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all CPUs")
+def test_a_script_of_one_s_own_runs_on_the_cpus_that_were_measured():
+    usual = settled()
+    best = usual.but(cores=1)
+    (cpu,) = placement.place(best).cpus
+    (_, line) = script_lines(best, usual, "")
+    assert line.endswith(f" taskset --cpu-list {cpu} python train.py")
+
+
+def test_a_script_of_one_s_own_keeps_its_optimizer():
+    for name, kernel, call in (
+        ("adamw", "default", "torch.optim.AdamW(..., foreach=False, fused=False)"),
+        ("sgd", "foreach", "torch.optim.SGD(..., foreach=True)"),
+        ("adafactor", "default", "torch.optim.Adafactor(..., foreach=False)"),
+    ):
+        usual = settled(optimizer=name)
+        lines = script_lines(usual.but(optimizer_kernel=kernel), usual, "")
+        assert lines[2:] == [f"  {call}"]
 
 
 def test_of_another_engine_nothing_carries_over_and_it_says_what_to_run():

@@ -63,7 +63,7 @@ class Track:
     ) -> None:
         self.tuning, self._session, self._progress, self._now = tuning, session, progress, now
         self._earlier = earlier
-        self.default = specs.settle(tuning.experiment)
+        self.default = tuning.default
         self.account = Account(tuning, self.default, session, progress, now)
         self.gain: Gain | None = None
 

@@ -37,7 +37,7 @@ class Tune:
     def __init__(self, tuning: PlannedTuning, now: Callable[[], float] = time.monotonic) -> None:
         self.tuning, self.now = tuning, now
         self.progress = Progress()
-        self.default = specs.settle(tuning.experiment)
+        self.default = tuning.default
         self.tracks: list[Track] = []
 
     def choose(self) -> list[plan.Planned]:

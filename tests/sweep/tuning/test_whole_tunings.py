@@ -51,6 +51,15 @@ def test_what_helps_is_found_and_confirmed_and_nothing_else(tune):
     assert len({worker.name for worker in workers.blocks}) > 10
 
 
+def test_a_preset_s_part_of_a_step_is_none_of_its_candidates(tune):
+    few = PRESETS["llm-25m"].experiment.but(grad_accum=4)
+    assert few.budget.micro_batches == 2
+    tuning_, _ = tune(few, lambda e: 0.7 if e.training.batch_size == 8 else 1.0)
+    assert "batch_size=8, grad_accum=1" in changes(tuning_)
+    best = tuning_.tracks[0].recommended
+    assert (best.training.grad_accum, best.budget.micro_batches) == (1, None)
+
+
 def test_where_nothing_helps_nothing_is_recommended(tune, capsys):
     for seed in range(3):
         tuning_, _ = tune(Experiment(), lambda e: 1.0, minutes=4, seed=seed)
