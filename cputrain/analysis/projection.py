@@ -14,7 +14,7 @@ from cputrain.record.sample import Sample
 LEVEL = 0.9
 """Of the interval: as wide as people plan with."""
 MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
-"""Shares of the steps that are left."""
+"""Shares of the steps that are left, each to the nearest step."""
 STEPS_OF_A_MOMENT = 5
 """A moment of the records is of five pairs of blocks, of one step each."""
 
@@ -109,6 +109,7 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
     last = recorded.drift(left * mean)
     wall_s = math.fsum(sample.noise.wall_s or math.fsum(sample.step_s) for sample in samples)
     watts = _watts(samples, wall_s)
+    steps = sorted({max(1, round(share * left)) for share in MILESTONES})
     return Projection(
         steps=record.steps,
         done=record.done,
@@ -118,7 +119,7 @@ def project(record: ProjectionRecord, recorded: Recorded) -> Projection:
         fastest_s=min(means),
         slowest_s=max(means),
         drift=None if last is None else last.after(minute),
-        milestones=tuple(_milestone(record, share, mean, recorded, minute) for share in MILESTONES),
+        milestones=tuple(_milestone(record, many, mean, recorded, minute) for many in steps),
         energy_j=None if watts is None else watts * mean,
         disturbed=sum(sample.disturbed for sample in samples) / len(samples),
         composed=record.worker.composed,
@@ -140,18 +141,17 @@ def _moment(sample: Sample) -> float:
 
 def _milestone(
     record: ProjectionRecord,
-    share: float,
+    steps: int,
     mean_s: float,
     recorded: Recorded,
     minute: Sequence[float],
 ) -> Milestone:
-    steps = max(1, round(share * (record.steps - record.done)))
     seconds = steps * mean_s
     drift = recorded.drift(seconds)
     low, high = (None, None) if drift is None else drift.after(minute).interval(LEVEL)
     return Milestone(
         step=record.done + steps,
-        share=share,
+        share=steps / (record.steps - record.done),
         seconds=seconds,
         low=None if low is None else seconds * low,
         high=None if high is None else seconds * high,

@@ -87,11 +87,10 @@ def _parts(known: Prediction) -> str:
 
 
 def _run(known: Prediction, run: PredictedRun) -> str:
-    span, count = known.span(run.steps), run.steps * run.tokens_per_step
+    span = known.span(run.steps)
     whole = None if span is None else (span[0] * run.steps, span[1] * run.steps)
     steps = f"{words.whole(run.steps)} step{'' if run.steps == 1 else 's'}"
-    tokens = f"{words.number(count / 1e6)} million tokens"
-    tokens = tokens if count >= 1e6 else words.amount(count, "token")
+    tokens = words.tokens(run.steps * run.tokens_per_step)
     return f"{steps}, {tokens}: {_spanned(_took, known.seconds * run.steps, whole)}"
 
 

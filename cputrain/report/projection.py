@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from cputrain.analysis.projection import LEVEL, Milestone, Projection
 from cputrain.experiment.published import PublishedFigure
-from cputrain.report import words
+from cputrain.report import clock, words
 from cputrain.wording import counted
 
 KWH = 3.6e6
@@ -101,15 +101,12 @@ def _row(milestone: Milestone, start: datetime.datetime) -> tuple[str, str, str,
 
 
 def _clock(seconds: float, start: datetime.datetime) -> str:
-    """ "18:04", with seconds below ten minutes, with the day where it is another one."""
-    at = start + datetime.timedelta(seconds=seconds)
-    text = at.strftime("%H:%M:%S" if seconds < 600 else "%H:%M")
-    return text if at.date() == start.date() else f"{at.strftime('%a %d %b')} {text}"
+    """ "18:04", with seconds below ten minutes."""
+    return clock.after(seconds, start, "%H:%M:%S" if seconds < 600 else "%H:%M")
 
 
 def _tokens(known: Projection, tokens_per_step: int) -> str:
-    tokens = known.left * tokens_per_step
-    return f"tokens: {words.number(tokens / 1e6)} million in {counted(known.left, 'step')}"
+    return f"{words.tokens(known.left * tokens_per_step)} in {counted(known.left, 'step')}"
 
 
 def _why(known: Projection) -> str:

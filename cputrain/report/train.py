@@ -11,7 +11,7 @@ from cputrain.record.continued import Continued
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Ended, Progressed, Started
 from cputrain.record.trained import FILE, PROGRESS, Beside, TrainRecord
-from cputrain.report import words
+from cputrain.report import clock, words
 from cputrain.wording import counted, one_line
 
 
@@ -31,8 +31,8 @@ def progress(moment: Progressed, steps: int, now: datetime.datetime) -> str:
     if moment.mfu is not None:
         parts.append(f"{words.percent(moment.mfu)} of peak")
     if moment.left_s is not None and moment.step < steps:
-        left = datetime.timedelta(seconds=moment.left_s)
-        parts.append(f"{words.duration(moment.left_s)} left, done at {clock(now + left, now)}")
+        done = clock.after(moment.left_s, now, "%H:%M:%S")
+        parts.append(f"{words.duration(moment.left_s)} left, done at {done}")
     return ", ".join(parts)
 
 
@@ -54,12 +54,6 @@ def accuracy(shares: Mapping[str, float]) -> str:
     """By what is predicted: "right: 12 % of masked tokens, 3.1 % of masked nodes"."""
     each = (f"{words.percent(share)} of masked {name}" for name, share in shares.items())
     return f"right: {', '.join(each)}"
-
-
-def clock(at: datetime.datetime, now: datetime.datetime) -> str:
-    """ "18:04:31" today, with the day on other ones."""
-    text = at.strftime("%H:%M:%S")
-    return text if at.date() == now.date() else f"{at.strftime('%a %d %b')} {text}"
 
 
 def ended(record: TrainRecord, end: Ended) -> str:

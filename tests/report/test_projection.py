@@ -40,13 +40,39 @@ def test_milestones_count_the_steps_that_are_left(record):
     assert known.milestones[2].low == pytest.approx(known.milestones[2].seconds)
 
 
+@pytest.mark.parametrize(
+    ("left", "rows"),
+    [
+        (1, [(1, 1.0)]),
+        (2, [(1, 0.5), (2, 1.0)]),
+        (7, [(1, 1 / 7), (2, 2 / 7), (4, 4 / 7), (5, 5 / 7), (7, 1.0)]),
+    ],
+)
+def test_each_step_of_a_few_has_one_row_with_its_share_of_them(record, left, rows):
+    known = project(ProjectionRecord(steps=100 + left, done=100, worker=record.worker), STEADY)
+    found = [(milestone.step - 100, milestone.share) for milestone in known.milestones]
+    assert found == [(step, pytest.approx(share)) for step, share in rows]
+    lines = report.lines(known, 256, START, ())
+    assert lines[1 + len(rows)].split()[:3] == [str(100 + left), "100", "%"]
+
+
+def test_tokens_of_a_few_steps_are_counted_one_by_one(record):
+    known = project(ProjectionRecord(steps=1, worker=record.worker), STEADY)
+    assert "256 tokens in 1 step" in report.lines(known, 256, START, ())
+
+
+def test_a_run_that_ends_beyond_the_calendar_is_told_in_days(record):
+    known = project(ProjectionRecord(steps=10**13, worker=record.worker), STEADY)
+    assert report.lines(known, 256, START, ())[6].count("in 5208333 days") == 3
+
+
 def test_lines_say_when_it_ends(record):
     lines = report.lines(project(record, STEADY), 256, START, ())
     assert lines[0].startswith("measured: 200 steps in 9.0 s, 45.0 ms each in the mean, 40.0 ms to")
     assert lines[6].split() == (
         ["10", "000", "100", "%", "4.9", "min", "18:04:52", "18:04:52", "and", "18:04:52"]
     )
-    assert "tokens: 1.66 million in 6500 steps" in lines[7].replace("6 500", "6500")
+    assert lines[7] == "1.66 million tokens in 6500 steps"
     assert "20 min of records in 1 run" in lines[8]
 
 

@@ -36,6 +36,8 @@ def test_validation_another_day_and_what_is_not_known():
     assert "validation 2.5000" in line and "peak" not in line
     assert line.endswith("done at Mon 23 Nov 01:00:00")
     assert "left" not in train.progress(structs.replace(TOLD, step=20_000), 20_000, NOW)
+    told = structs.replace(TOLD, left_s=60 * 86_400.0)
+    assert train.progress(told, 20_000, NOW).endswith("done at Thu 21 Jan 2027 23:00:00")
 
 
 END = Ended(
