@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from cputrain.analysis import by_engine, identical
 from cputrain.analysis.ends import CellRow, Measured, is_confirmed, measured
-from cputrain.analysis.open_cells import Key
-from cputrain.analysis.paired import planning
+from cputrain.analysis.open_cells import Declared, Key, is_there
 from cputrain.analysis.paired.planning import Candidate
 from cputrain.analysis.unchanged import Setting, settings
 from cputrain.experiment import Experiment
-from cputrain.report import baseline, paste, words
+from cputrain.report import baseline, not_told, paste, words
 from cputrain.report.forest import Bar
 from cputrain.report.statements import Answers, StatedChange, Statement
 from cputrain.results.columns import Row
@@ -21,17 +20,23 @@ from cputrain.wording import counted
 MOST_CHANGES = 5
 ALIKE_WITHIN, ALIKE_ABOUT = 1.02, 1.03
 """Ratios that the list of what does not matter is about: the first is said first."""
-NEXT_RUN_S = 18 * 60.0
-"""Seconds of measuring of a run of 20 minutes."""
 
 
-def answers(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]] = ()) -> Answers:
+def answers(
+    cells: Sequence[CellRow],
+    candidates: Sequence[Candidate[Key]] = (),
+    declared: Declared | None = None,
+) -> Answers:
     """What the cells of one machine answer.
 
     Args:
         cells: all of them.
         candidates: those that may get another pass.
+        declared: see `is_there`; what is not is said neither to be open nor to lack a number.
     """
+    its = declared or {}
+    there = [(cell, row) for cell, row in cells if is_there((cell.suite, cell.value), its)]
+    planned = [known for known in candidates if is_there(known.key, its)]
     tried = settings(cells)
     changes = _changes(tried)
     return Answers(
@@ -40,8 +45,8 @@ def answers(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]] = ())
         none_pays=None if changes else _none_pays(tried),
         slower=_slower(tried),
         alike=_alike(tried),
-        open=_open(cells, candidates),
-        lost=_lost(cells),
+        open=not_told.statement(there, planned),
+        lost=_lost(there),
         not_run=_not_run(cells),
     )
 
@@ -154,60 +159,6 @@ def _short(setting: Setting) -> str:
     varied = by_engine.engine(cell) is not None
     where = f" on {engine}" if varied and engine != Experiment().runtime.engine else ""
     return f"{by_engine.variable(cell)} {by_engine.setting(cell)}{where}"
-
-
-def _open(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]]) -> Statement | None:
-    its = [
-        (cell, row)
-        for cell, row in cells
-        if cell.ok and row["verdict"] == "not told" and not identical.is_identical(cell)
-    ]
-    if not its:
-        return None
-    bare = sum(row["effect_low"] is None for _, row in its)
-    owners = [_owner(cell) for cell, row in its if row["further_passes"] is not None]
-    until = planning.seconds_until(candidates, dict.fromkeys(owners, 1))
-    near = sorted(until[owner] for owner in owners if owner in until)
-    far = len(its) - len(owners) - bare
-    text = f"Not told yet: {counted(len(its), 'cell')}."
-    if near:
-        text += f" {_when(near, len(its))}: python3 bench.py goes on there."
-    if far:
-        text += f" {_some(far, len(its), 'differs', 'differ')} by too little for what the noise"
-        text += " here lets be told in reasonable time."
-    if bare:
-        text += f" {_some(bare, len(its), 'has', 'have')} no interval: no A/A pair of"
-        text += f" {'its' if bare == 1 else 'their'} engine."
-    return Statement(text, tuple(row for _, row in its))
-
-
-def _owner(cell: CellResult) -> Key:
-    """The cell whose measurement it has: its own, or the one that it shares."""
-    if cell.same_as is None:
-        return cell.suite, cell.value
-    suite, _, value = cell.same_as.partition("/")
-    return suite, value
-
-
-def _when(near: Sequence[float], whole: int) -> str:
-    """ "The next 20 minutes would measure about 28 of them again, 52 min all of them".
-
-    Args:
-        near: seconds until each is measured again, in rising order.
-        whole: how many are not told.
-    """
-    which = "it" if whole == 1 else "all of them" if len(near) == whole else f"{len(near)} of them"
-    takes = words.duration(max(near[-1], 60))
-    soon = sum(seconds <= NEXT_RUN_S for seconds in near)
-    if soon in (0, len(near)):
-        return f"About {takes} more would measure {which} again"
-    return f"The next 20 minutes would measure about {soon} of them again, {takes} {which}"
-
-
-def _some(part: int, whole: int, singular: str, plural: str) -> str:
-    """ "It differs", "They differ", "1 of them differs", "3 of them differ"."""
-    who = f"{part} of them" if part < whole else "It" if whole == 1 else "They"
-    return f"{who} {singular if part == 1 else plural}"
 
 
 def _lost(cells: Sequence[CellRow]) -> Statement | None:

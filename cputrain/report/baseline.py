@@ -12,8 +12,11 @@ from cputrain.experiment import Experiment
 from cputrain.report import trust, words
 from cputrain.report.statements import Statement
 from cputrain.results.columns import Row
+from cputrain.wording import counted
 
 RUN_STEPS = 10_000
+BUSY = 0.5
+"""Share of pairs of blocks that were dropped, from which it is said beside the step's time."""
 FEWEST_MOMENTS = 5
 """Moments of a run from which its baseline's step time is told by them, with its range."""
 
@@ -80,6 +83,10 @@ def statement(cells: Sequence[CellRow]) -> Statement | None:
     if shares:
         share = words.percent(statistics.median(shares))
         text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
+    its = trust.verified(cells)
+    if its.dropped > BUSY * its.pairs:
+        text += f" Others had the CPUs during {its.dropped} of {counted(its.pairs, 'pair')} of"
+        text += " blocks, so it is the time beside them: python3 bench.py doctor says who."
     return Statement(text, tuple(rows))
 
 

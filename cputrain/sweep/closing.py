@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cputrain import paths
 from cputrain.report import words
 from cputrain.sweep import plan
 from cputrain.sweep.console import seconds, shown
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from cputrain.report.export import Summary
     from cputrain.results.columns import Row
 
-COUNTS = ("ok", "failed", "skipped", "not told")
-"""How cells end; those that are not told are ok too."""
+COUNTS = ("ok", "failed", "skipped", "not told", "without an effect")
+"""How cells end; those that are not told, or have no effect, are ok too."""
 
 
-def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> Table:
+def table(rows: Sequence[Row], machine: str, suites: Sequence[plan.Planned]) -> Table:
     """A line for each suite and engine: its fastest and slowest value, and how cells ended.
 
     Args:
@@ -28,6 +29,7 @@ def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> 
         machine: its name.
         suites: that the sweep takes.
     """
+    rows = _there(rows, suites)
     whole = Table(title=f"How much each variable changes the step time on {shown(machine)}")
     for column in ("suite", "fastest", "slowest", "cells"):
         whole.add_column(column, no_wrap=column == "suite", overflow="fold")
@@ -40,6 +42,12 @@ def table(rows: Sequence[Row], machine: str, suites: Iterable[plan.Planned]) -> 
     for _, texts in sorted(apart, key=lambda pair: -pair[0]):
         whole.add_row(*map(shown, texts))
     return whole
+
+
+def _there(rows: Sequence[Row], suites: Iterable[plan.Planned]) -> list[Row]:
+    """The rows that have a number, and those without one that their suite still has."""
+    names = {(p.name, paths.cell_name(values)) for p in suites for values in p.suite.cells()}
+    return [r for r in rows if r["status"] == "ok" or (r["suite"], r["value"]) in names]
 
 
 def lines(summary: Summary, machine: str, left_out: Sequence[str], quick: bool) -> Iterator[str]:
@@ -104,10 +112,12 @@ def _line(
     ok = [row for row in of_line if row["status"] == "ok"]
     skipped = sum(row["status"] == "skipped" for row in of_line)
     open_cells = sum(row["verdict"] == "not told" and row["value"] != baseline for row in ok)
-    counts = (len(ok), len(of_line) - len(ok) - skipped, skipped, open_cells)
+    paired = [row for row in ok if row["effect"] is not None and row["value"] != baseline]
+    held_up = [row for row in ok if row["effect"] is None and row["dropped_pairs"]]
+    without = sum(row["value"] != baseline for row in held_up)
+    counts = (len(ok), len(of_line) - len(ok) - skipped, skipped, open_cells, without)
     cells = [f"{count} {how}" for count, how in zip(counts, COUNTS, strict=True) if count]
     name = suite if engine is None else f"{suite}, {engine}"
-    paired = [row for row in ok if row["effect"] is not None and row["value"] != baseline]
     if paired:
         # The baseline is 1 by definition; what its own pairs say is noise.
         effects = [(float(row["effect"]), row) for row in paired]
@@ -115,6 +125,8 @@ def _line(
         ends = [pick(effects, key=lambda pair: pair[0]) for pick in (min, max)]
         texts = [_effect(row, end, row["value"] == baseline) for _, row in ends]
         apart = math.log(ends[1][0] / ends[0][0])
+    elif without:  # their seconds are of other moments than the baseline's
+        texts, apart = ["-", "-"], 0.0
     else:
         by_time = sorted(ok, key=lambda row: float(row["step_s"]))
         texts = [_seconds(row, end) for row in (by_time[0], by_time[-1])] if ok else ["-", "-"]
@@ -132,5 +144,5 @@ def _effect(row: Row, end: str, is_baseline: bool) -> str:
 
 
 def _seconds(row: Row, end: str) -> str:
-    """ "mlm-80m: 1.93 s", of a cell that was measured beside nothing."""
+    """ "mlm-80m: 1.93 s", of a suite of which nothing ran beside its baseline."""
     return f"{row['value'].removesuffix(end)}: {seconds(row['step_s'])}"

@@ -209,12 +209,13 @@ class Project:
     def cell(
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
         machine: str = "here", mode: str = "full", workers: int = 2,
-        reference: float | None = USUAL_S, first_s: float | None = None, **others: Any,
+        reference: float | None = USUAL_S, first_s: float | None = None,
+        disturbed: Sequence[int] = (), **others: Any,
     ) -> list[WorkerRecord]:  # fmt: skip
         """A cell that went well, in both; its workers.
 
         Each of them is a pass beside a reference of that step time; None is none. The first one's
-        step takes `first_s`, where that is given.
+        step takes `first_s`, where that is given. `disturbed` are numbers of pairs, see `beside`.
         """
         times = [first_s or step_s, *[step_s] * (workers - 1)]
         made = [
@@ -222,7 +223,7 @@ class Project:
             for each_s in times
         ]
         if reference is not None:
-            made = [beside(record, reference, self.rng) for record in made]
+            made = [beside(record, reference, self.rng, disturbed) for record in made]
         self.record(suite, value, made, machine=machine, mode=mode)
         samples = [sample.median_s for worker in made for sample in worker.samples]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)

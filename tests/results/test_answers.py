@@ -195,6 +195,41 @@ def test_what_is_open_says_how_long_it_would_take(noise):
     )
 
 
+EVERY_PAIR = range(100)
+
+
+def test_cells_whose_pairs_were_all_held_up_are_told_of_beside_the_open_ones(noise):
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=90.0)
+    setting(noise, "precision", ("fp32", "bf16", "mixed"), (0.042, 0.020, 0.021),
+            disturbed=EVERY_PAIR)  # fmt: skip
+    known = answers(noise).open
+    assert known.text.startswith("Not told yet: 1 cell. ")
+    assert known.text.endswith(
+        "No effect yet: 2 cells, as others had the CPUs during all pairs: python3 bench.py doctor "
+        "says who."
+    )
+    assert {row["value"] for row in known.rows} == {"close", "bf16", "mixed"}
+
+
+def test_a_busy_machine_s_time_is_told_to_be_one(noise):
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.020), disturbed=EVERY_PAIR)
+    assert "Others had the CPUs" not in answers(noise).baseline.text
+    setting(noise, "wait_policy", ("default", "passive"), (0.042, 0.0435), disturbed=EVERY_PAIR)
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0435), disturbed=EVERY_PAIR)
+    text = answers(noise).baseline.text
+    assert re.search(r"Others had the CPUs during \d+ of \d+ pairs of blocks, so it is", text), text
+
+
+@pytest.mark.parametrize(("mode", "flag"), [("full", ""), ("quick", " --quick")])
+def test_what_is_open_goes_on_by_a_run_of_its_kind(project, mode, flag):
+    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
+    for copy in "ABCD":
+        project.cell("Baseline", copy, 0.042, mode=mode)
+    setting(project, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=90.0,
+            mode=mode)  # fmt: skip
+    assert answers(project).open.text.endswith(f": python3 bench.py{flag} goes on there.")
+
+
 def test_what_takes_several_runs_says_what_the_next_one_measures(noise):
     """Four cells are planned, two of them told already: of the others one is after 20 minutes."""
     spreads = (0.042, 0.0405, 0.0406)
@@ -244,6 +279,37 @@ def test_failures_and_skips_are_told_apart(noise):
     known = answers(noise)
     assert known.lost.text == "Gave no number: CoreCount 8; the tables say why."
     assert known.not_run.text == "Not possible here: 1 cell, each with its reason."
+
+
+def test_what_its_suite_does_not_have_any_more_is_neither_open_nor_lost(noise):
+    """The tables have it still; of a suite that is not there all is told."""
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=90.0)
+    noise.suite("CoreCount", "cores", (4, 8))
+    noise.record("CoreCount", 8, [failure(USUAL.but(cores=8), "failed", "NaN")])
+    before = answers(noise)
+    assert before.open is not None and before.lost is not None
+    there = {"Pinning": {"none", "close"}, "CoreCount": {"4", "8"}}
+    gone = {"Pinning": {"none"}, "CoreCount": {"4"}}
+    for declared, is_told in ((there, True), (gone, False), ({"Depth": {"2"}}, True)):
+        made = machine_export.read(noise.root, "here", (), declared)[0]
+        assert made.answers.open == (before.open if is_told else None), declared
+        assert made.answers.lost == (before.lost if is_told else None), declared
+        assert {"close", "8"} <= {row["value"] for row in made.rows}
+
+
+def test_what_is_gone_takes_no_time_of_the_next_run(noise):
+    """A cell that is open waits for one that is told already, and has one pass too."""
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), workers=1, wall_s=400.0)
+    setting(noise, "wait_policy", ("active", "passive"), (0.042, 0.0405), workers=1, wall_s=400.0)
+    made = page(noise)
+    (row,) = made.answers.open.rows
+    seconds = {each.key[0]: each.seconds for each in made.candidates}
+    (other,) = {*seconds} - {row["suite"]}
+    said = "Not told yet: 1 cell. About {} more would measure it again: "
+    both = said.format(words.duration(sum(seconds.values())))
+    assert made.answers.open.text.startswith(both)
+    alone = machine_export.read(noise.root, "here", (), {other: ()})[0].answers.open.text
+    assert alone.startswith(said.format(words.duration(seconds[row["suite"]])))
 
 
 def test_a_terminal_has_it_line_by_line(noise):

@@ -68,6 +68,15 @@ def test_the_baseline_is_1_and_its_own_pairs_are_not_told_of():
     assert line[1] == f"{base}: baseline" and line[3:] == ["2 ok"]
 
 
+def test_seconds_of_cells_whose_pairs_do_not_count_are_not_compared():
+    """0.2 of a second beside 2 would be read as ten times as fast."""
+    base = planned("Compiler").baselines[0].name
+    rows = [row("Compiler", base, step_s=2.0), row("Compiler", "gcc_O0_native", step_s=0.2)]
+    rows[1]["dropped_pairs"] = 3
+    (line,) = lines(rows, "Compiler", width=140)
+    assert line == ["Compiler", "-", "-", "2 ok, 1 without an effect"]
+
+
 @pytest.mark.parametrize("effect", [1.07, 14.5, 1000.0])
 def test_a_narrow_terminal_cuts_off_no_number(effect):
     base = planned("Compiler").baselines[0].name
@@ -91,3 +100,10 @@ def test_a_cell_without_a_usable_record_is_counted_for_its_engine():
     cells = {name: rest for name, *rest in lines(rows, "SeqLen", width=140)}
     assert cells["SeqLen, jax"] == ["128: 100 ms", "256: 200 ms", "2 ok, 1 failed"]
     assert cells["SeqLen, torch"] == ["128: 300 ms", "128: 300 ms", "1 ok"]
+
+
+def test_what_a_suite_does_not_have_any_more_is_not_counted_as_failed():
+    rows = [row("SeqLen", "128-torch"), row("SeqLen", "100-torch", status="failed")]
+    rows += [row("SeqLen", "200-torch"), row("SeqLen", "256-torch", status="failed")]
+    cells = {name: rest for name, *rest in lines(rows, "SeqLen", width=140)}
+    assert cells["SeqLen, torch"][-1] == "2 ok, 1 failed"
