@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cputrain.analysis.cost.costs import Compared, Costs
 from cputrain.report import charts, figure, lettering, ticks
-from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Sign, Tick
+from cputrain.report.figure import TICK, WIDE, Figure, Line, Mark, Sign
 from cputrain.report.picture import color, short
 
 TOP, HIGH = 62.0, 300.0
@@ -53,7 +53,7 @@ def draw(machine: str, compared: Mapping[str, list[Compared]]) -> Figure:
         bottom=bottom,
         x=X,
         y=Y,
-        x_ticks=[Tick(across.place(tick), _say(tick)) for tick in across.ticks()],
+        x_ticks=ticks.of_time(across, _say, is_upright=False),
         y_ticks=beside,
         is_upright=True,
         lines=[*lines, Line(None, "open", diagonal)],

@@ -7,28 +7,37 @@ from dataclasses import dataclass
 
 from cputrain.analysis import by_engine, identical
 from cputrain.analysis.ends import measured
-from cputrain.report import charts, words
-from cputrain.report.charts import Line, Scale
+from cputrain.report import charts, ticks, words
+from cputrain.report.charts import Scale
+from cputrain.report.figure import Line, Tick
 from cputrain.report.machine_page import MachinePage
+from cputrain.report.picture import color
 from cputrain.results.rows import CellResult
 
 WIDE, HIGH = 320.0, 180.0
 """The units of a small chart's view box."""
 FEWEST = 3
 """Points that a chart is made of."""
-LEFT, RIGHT, TOP, BOTTOM = 44.0, WIDE - 8.0, 10.0, HIGH - 24.0
+FONT, INSET = 10.0, 16.0
+"""Size of its texts, as in `report.css`; room beside an axis for half the label of a tick."""
+LEFT, RIGHT, TOP, BOTTOM = 44.0, WIDE - INSET, 10.0, HIGH - 24.0
 """Where its axes end."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A small chart: its title, lines, and the scales that its ticks are from."""
+    """A small chart: its title, lines, and ticks."""
 
     title: str
     lines: tuple[Line, ...]
-    x: Scale
-    y: Scale
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
     notes: tuple[str, ...] = ()
+
+
+def times(scale: Scale, is_upright: bool = False) -> list[Tick]:
+    """The ticks of an axis of times over a baseline's."""
+    return ticks.of_time(scale, lambda value: f"{value:g}x", is_upright, FONT)
 
 
 def sizes(page: MachinePage) -> list[Chart]:
@@ -45,9 +54,10 @@ def sizes(page: MachinePage) -> list[Chart]:
                 name = by_engine.engine(cell) or identical.engine(cell) or suite.suite
                 lines.setdefault(name, []).append((size, entry.effect))
         points = [point for its in lines.values() for point in its]
-        if len({size for size, _ in points}) < FEWEST:
+        values = {size for size, _ in points}
+        if len(values) < FEWEST:
             continue
-        x = charts.around([size for size, _ in points], LEFT, RIGHT)
+        x = charts.around([*values], LEFT, RIGHT)
         y = charts.around([effect for _, effect in points], BOTTOM, TOP)
         exponents = [
             f"{line.engine or next(iter(lines))}: k = {words.number(line.exponent, 2)}"
@@ -55,10 +65,11 @@ def sizes(page: MachinePage) -> list[Chart]:
             if line.exponent is not None
         ]
         drawn = tuple(
-            Line(name, tuple((x.place(size), y.place(effect)) for size, effect in sorted(its)))
-            for name, its in lines.items()
+            Line(name, color(name, i), [(x.place(size), y.place(at)) for size, at in sorted(its)])
+            for i, (name, its) in enumerate(lines.items())
         )
-        made.append(Chart(suite.suite, drawn, x, y, tuple(exponents)))
+        below, beside = ticks.of_values(x, values, FONT), times(y, is_upright=True)
+        made.append(Chart(suite.suite, drawn, below, beside, tuple(exponents)))
     return made
 
 
@@ -79,5 +90,9 @@ def drift(points: Sequence[tuple[float, float]]) -> Chart | None:
         return None
     x = charts.around([minute for minute, _ in points], LEFT, RIGHT, is_log=False)
     y = charts.around([1000 * s for _, s in points], BOTTOM, TOP, is_log=False)
-    places = tuple((x.place(minute), y.place(1000 * seconds)) for minute, seconds in points)
-    return Chart("", (Line("", places),), x, y)
+    places = [(x.place(minute), y.place(1000 * seconds)) for minute, seconds in points]
+    below, beside = (
+        ticks.of_time(scale, "{:g}".format, is_upright, FONT)
+        for scale, is_upright in ((x, False), (y, True))
+    )
+    return Chart("", (Line(None, color(None, 0), places),), below, beside)

@@ -34,7 +34,7 @@ class Mark:
     """One point.
 
     Attributes:
-        color: class of its colour in `plot.svg.j2`.
+        color: class of its colour in `colors.css.j2` or `plot.svg.j2`.
         ends: of its interval, along the axis of time; None without one.
     """
 

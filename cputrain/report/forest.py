@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,13 @@ from cputrain.report.picture import short
 
 SIGNS: dict[str, Sign] = {"faster": "left", "slower": "right", "same": "square"}
 """The sign says the same as the colour; a hollow one was not told."""
+MEANS = {
+    "faster": "blue: faster",
+    "slower": "orange: slower",
+    "same": f"grey square: the same within {100 * (SAME_WITHIN - 1):.0f} %",
+    "not told": "hollow circle: not told",
+}
 MOST_BARS = 24
-TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50)
 ROW_HIGH, TOP = 24.0, 32.0
 ACROSS = "time of a step over the baseline's, 99 % interval (left is faster)"
 
@@ -42,6 +48,15 @@ def telling(bars: Sequence[Bar]) -> list[Bar]:
     ranks = {"faster": 0, "slower": 0, "same": 1}
     order = sorted(bars, key=lambda bar: (ranks.get(bar.verdict, 2), -bar.surely))
     return sorted(order[:MOST_BARS], key=lambda bar: bar.effect)
+
+
+def caption(bars: Sequence[Bar]) -> str:
+    """What the signs in the picture mean, and how many bars it has no room for; at least one."""
+    shown = Counter(_word(bar) for bar in telling(bars))
+    left_out = Counter(_word(bar) for bar in bars) - shown
+    means = ", ".join(text for word, text in MEANS.items() if shown[word]).capitalize()
+    more = "; ".join(f"{left_out[word]} more, {word}" for word in MEANS if left_out[word])
+    return f"{means}. Left out: {more}." if more else f"{means}."
 
 
 def write(path: Path, machine: str, bars: Sequence[Bar]) -> Path:
@@ -70,13 +85,17 @@ def draw(machine: str, bars: Sequence[Bar]) -> Figure:
         bottom=round(bottom, 1),
         x=ACROSS,
         y="",
-        x_ticks=_ticks(scale),
+        x_ticks=ticks.of_time(scale, lambda value: f"{value:g}x", is_upright=False),
         y_ticks=[Tick(row, label) for row, label in zip(rows, labels, strict=True)],
         is_upright=False,
         band=band,
         baseline=scale.place(1.0),
         marks=marks,
     )
+
+
+def _word(bar: Bar) -> str:
+    return bar.verdict if bar.verdict in SIGNS else "not told"
 
 
 def _mark(bar: Bar, row: float, scale: Scale) -> Mark:
@@ -93,10 +112,3 @@ def _scale(bars: Sequence[Bar], start: float, end: float) -> Scale:
     low = min((bar.low for bar in bars), default=0.9)
     high = max((bar.high for bar in bars), default=1.1)
     return Scale(min(low, 0.9) / 1.06, max(high, 1.1) * 1.06, start, end)
-
-
-def _ticks(scale: Scale) -> list[Tick]:
-    """As many as there is room for, 1 among them: it is the first that keeps its place."""
-    values = sorted((t for t in TICKS if scale.low <= t <= scale.high), key=lambda t: t != 1)
-    kept = ticks.thinned([Tick(scale.place(v), f"{v:g}x") for v in values], is_upright=False)
-    return sorted(kept, key=lambda tick: tick.place)

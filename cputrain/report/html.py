@@ -32,10 +32,11 @@ from cputrain.report import (
     words,
 )
 from cputrain.report.charts import Scale
-from cputrain.report.drawn import HIGH, WIDE
+from cputrain.report.drawn import HIGH, INSET, WIDE
 from cputrain.report.machine_page import MachinePage
 from cputrain.report.notes import plain
 from cputrain.report.page import link as page_link
+from cputrain.report.picture import color
 from cputrain.results import packed, records
 from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
@@ -50,6 +51,8 @@ COMMON = {
     "median": statistics.median,
     "wide": WIDE,
     "high": HIGH,
+    "color": color,
+    "ticks": drawn.times,
     "same": SAME_WITHIN,
     "parts": parts,
     "claims": claims,
@@ -89,12 +92,12 @@ def text(page: MachinePage, output: Path) -> str:
         "style": Markup((folder / STYLE).read_text()),
         "script": Markup((folder / SCRIPT).read_text()),
         "bars": bars,
-        "forest": charts.around([*ends, 0.8, 1.25], 0.0, WIDE),
+        "forest": charts.around([*ends, 0.8, 1.25], INSET, WIDE - INSET),
         "sizes": drawn.sizes(page),
         "memory": _memory(page.measured),
         "verified": trust.verified(page.measured),
         "identical": identical,
-        "apart": Scale(1 / widest, widest, 8.0, WIDE - 8.0),
+        "apart": Scale(1 / widest, widest, INSET, WIDE - INSET),
         "drift": drawn.drift(drift),
         "drifted": trust.spread(drift),
         "moved": cpus_apart.apart(page.measured),

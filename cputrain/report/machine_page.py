@@ -12,10 +12,10 @@ from cputrain.analysis.claims.judge import ClaimVerdict
 from cputrain.analysis.cost.costs import Costs
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.noise_lines import NoiseLine
-from cputrain.analysis.open_cells import Key
+from cputrain.analysis.open_cells import Declared, Key
 from cputrain.analysis.paired.planning import Candidate
 from cputrain.experiment import Experiment
-from cputrain.report import answers, baseline, one_off, presets
+from cputrain.report import answers, baseline, forest, one_off, presets
 from cputrain.report.forest import Bar
 from cputrain.report.notes import note
 from cputrain.report.other_commits import CommitsPage
@@ -53,6 +53,7 @@ class MachinePage:
         compared: pages of comparisons of releases and commits: file and title.
         beside: names of comparisons with other machines.
         candidates: cells that may get another pass.
+        declared: the cells that its suites have now.
     """
 
     machine: MachineFacts
@@ -70,6 +71,7 @@ class MachinePage:
     compared: Sequence[tuple[str, str]] = ()
     beside: Sequence[str] = ()
     candidates: Sequence[Candidate[Key]] = ()
+    declared: Declared = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -119,12 +121,17 @@ class MachinePage:
     @cached_property
     def answers(self) -> Answers:
         """The first screen."""
-        return answers.answers(self.measured, self.candidates)
+        return answers.answers(self.measured, self.candidates, self.declared)
 
     @cached_property
     def bars(self) -> list[Bar]:
         """Of the picture of its settings, plots/settings.svg; empty where it has none."""
         return answers.bars(self.measured)
+
+    @property
+    def bars_caption(self) -> str:
+        """What the signs of that picture mean."""
+        return forest.caption(self.bars)
 
     @property
     def others(self) -> dict[str, str]:

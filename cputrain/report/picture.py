@@ -14,8 +14,8 @@ from cputrain.results.rows import CellResult
 from cputrain.wording import one_line
 
 COLORS = ("e0", "e1", "e2", "e3", "e4", "e5")
-"""Classes of the colours in `plot.svg.j2`, in their order, the first again after the last: of Okabe
-& Ito (2008), told apart by the colour-blind too, and lighter ones on dark paper."""
+"""Classes of the colours in `colors.css.j2`, in their order, the first again after the last: of
+Okabe & Ito (2008), told apart by the colour-blind too, and lighter ones on dark paper."""
 LONGEST_NAME = 40
 """Signs of a name that the picture has room for."""
 ROOM = 0.7

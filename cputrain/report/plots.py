@@ -78,8 +78,7 @@ def _numbers(picture: Picture) -> Figure:
         marks += drawn
         for point, mark in zip(its, drawn, strict=True):
             point_labels += points.effect_labels(picture, series, point, mark)
-    values = sorted({_number(point.cell) for point in picture.shown})
-    below = ticks.thinned([Tick(across.place(v), f"{v:g}") for v in values], is_upright=False)
+    below = ticks.of_values(across, [_number(point.cell) for point in picture.shown])
     names = short(by_engine.variable(picture.cells[0])), PAIRED if picture.is_paired else ALONE
     return _whole(picture, (left, right, top, bottom), names, (below, beside), time,
                   (lines, marks, point_labels))  # fmt: skip

@@ -16,7 +16,7 @@ from cputrain.analysis import by_engine, noise_lines
 from cputrain.analysis.effects import analyse
 from cputrain.analysis.ends import CellRow, Measured, measured
 from cputrain.analysis.unchanged import settings
-from cputrain.report import answers, templates, words
+from cputrain.report import templates, words
 from cputrain.report.example import FOLDER
 from cputrain.report.machine_page import MachinePage
 from cputrain.results import machines, rows
@@ -82,7 +82,7 @@ def part(page: MachinePage) -> str:
             "root": root,
             "where": f"{root}/{urllib.parse.quote(page.name)}",
             "page": page,
-            "has_picture": bool(answers.bars(page.measured)),
+            "has_picture": bool(page.bars),
             "paragraph": _filled(_how(page)),
             "lines": most_telling(page.measured),
         },
@@ -112,8 +112,8 @@ def _how(page: MachinePage) -> str:
     return (
         f"{'; '.join(what)}: the time of a training step over the baseline's, with its 99 % "
         f"interval, at unchanged work. {words.whole(len(workers))} fresh workers ran beside "
-        f"workers of their baselines, in turns, {words.whole(pairs)} pairs of blocks. Blue is "
-        "faster, orange slower, a hollow circle not told."
+        f"workers of their baselines, in turns, {words.whole(pairs)} pairs of blocks."
+        f"{' ' + page.bars_caption if page.bars else ''}"
     )
 
 

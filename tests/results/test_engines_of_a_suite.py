@@ -1,6 +1,7 @@
 """Suites with the engine as a second parameter: their effects, their noise, table and picture."""
 
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from cputrain.analysis import noise_lines
 from cputrain.analysis.effects import analyse
 from cputrain.experiment import Experiment
 from cputrain.record.cell import CellKey
-from cputrain.report import page, plots
+from cputrain.report import html, page, picture, plots
 from cputrain.report.machine_page import MachinePage
 from cputrain.results.machines import MachineFacts
 from cputrain.results.rows import CellResult
@@ -69,11 +70,16 @@ def analysis(cells):
 
 
 @pytest.fixture
-def pages(cells, analysis, tmp_path):
-    """Every page by its path."""
+def shown(cells, analysis, tmp_path):
+    """What the pages say."""
     drawn = plots.draw_all(tmp_path / "here" / "plots", analysis.rows, cells)
     machine = MachineFacts("here", {}, {})
-    shown = MachinePage(machine, analysis.rows, cells, noise_lines.lines(analysis), drawn)
+    return MachinePage(machine, analysis.rows, cells, noise_lines.lines(analysis), drawn)
+
+
+@pytest.fixture
+def pages(shown, tmp_path):
+    """Every page by its path."""
     own = {tmp_path / "here" / name: text for name, text in page.texts(shown).items()}
     return {tmp_path / "README.md": page.section(shown, page.PagePlace.ALONE), **own}
 
@@ -153,3 +159,22 @@ def test_each_engine_is_compared_with_itself(pages, tmp_path):
     assert re.search(r"\| jax 0\.2\d+x to 4\.\d\dx \|$", line)
     assert re.search(r"\| 128: 0\.[45]\d+x .* \| 2048: [78]\.\d\dx .*\*\*slower\*\* \|", line)
     assert re.search(r"\| (0\.9\d+|1\.\d+) \|", line)  # torch's time is made to grow as its length
+
+
+def test_the_report_has_the_colours_of_the_plots(shown, tmp_path):
+    text = html.text(shown, tmp_path)
+    colors = {name: picture.color(name, 0) for name in ENGINES}
+    assert len(set(colors.values())) == 2
+    named = re.findall(r'<span class="(\w+)" aria-hidden="true">&#9679;</span> (\w+)', text)
+    assert named == [(color, name) for name, color in colors.items()]
+    lines = re.findall(r'<g class="(\w+)"><polyline', text)
+    identical = re.findall(
+        r'<th scope="row">(\w+)</th>(?:<td class="n">.*?</td>)+<td class="(\w+)"><svg', text
+    )
+    assert lines == list(colors.values()) and dict(identical) == colors
+    told = ElementTree.parse(tmp_path / "here" / "plots" / "SeqLen.svg")
+    assert {g.get("class") for g in told.iter("{http://www.w3.org/2000/svg}g")} == set(
+        colors.values()
+    )
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert all(f".{color}{{color:" in style for color in colors.values())

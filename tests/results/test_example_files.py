@@ -99,6 +99,9 @@ def test_the_part_of_the_readme_is_of_its_rows_and_the_rest_stays(sweep, clone):
     assert "| cores: 1 instead of all | 1.6" in text or "| cores: 1 instead of all | 1.7" in text
     assert "SeqLen" not in text and "seq_len" not in text  # another work
     assert "21 November 2026" in text
+    caption = "Orange: slower, grey square: the same within 3 %."  # no circle is drawn
+    assert caption in " ".join(text.split())
+    assert caption in (clone / "example" / "result" / "README.md").read_text()
     MarkdownIt("commonmark").parse(text)
 
 

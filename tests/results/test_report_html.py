@@ -3,24 +3,31 @@
 import re
 from html.parser import HTMLParser
 
+import browser
 import pytest
+from settled import settled
 
-from cputrain.report import charts
+from cputrain.report import lettering
+from cputrain.report.drawn import FONT, WIDE
 from cputrain.report.export import export
 
 pytestmark = pytest.mark.tools
 
 
 class Page(HTMLParser):
-    """What a page consists of: its elements, and the text of its table of cells."""
+    """What a page consists of: its elements, and its texts with the tags before them."""
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.open = [], []
+        self.elements, self.texts = [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.elements and data.strip():
+            self.texts.append((*self.elements[-1], data))
 
     def attributes(self, name):
         return [attrs[name] for _, attrs in self.elements if name in attrs]
@@ -76,21 +83,42 @@ def test_without_a_number_it_says_so(project):
     assert not list(project.root.glob("result/*/report.html"))
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "is_log"),
-    [
-        (0.3, 3.0, True),
-        (0.97, 1.03, True),
-        (128, 50_000, True),
-        (0.0, 19.0, False),
-        (41, 42, False),
-    ],
-)
-def test_an_axis_has_round_ticks_within_its_ends(low, high, is_log):
-    scale = charts.around([low, high], 0.0, 100.0, is_log)
-    ticks = scale.ticks()
-    assert 1 <= len(ticks) <= charts.MOST_TICKS
-    assert all(scale.low <= tick <= scale.high for tick in ticks)
-    assert sorted(map(scale.place, ticks)) == list(map(scale.place, ticks))
-    assert 0.0 <= scale.place(low) < scale.place(high) <= 100.0
-    assert not (is_log and low <= 1 <= high) or 1.0 in ticks
+def test_no_label_of_an_axis_reaches_beyond_its_picture(sweep):
+    labels = [
+        (float(attrs["x"]), attrs["text-anchor"], text)
+        for tag, attrs, text in Page(report(sweep)).texts
+        if tag == "text"
+    ]
+    assert {anchor for _, anchor, _ in labels} == {"middle", "end"}
+    for x, anchor, text in labels:
+        wide = lettering.width(text, FONT)
+        left = x - (wide / 2 if anchor == "middle" else wide)
+        assert left >= 0 and left + wide <= WIDE, (x, text)
+
+
+def test_the_ticks_of_a_size_are_the_measured_ones(sweep):
+    figure = re.search(r"<h3>SeqLen</h3>.*?</figure>", report(sweep), re.DOTALL)[0]
+    below = [text for _, attrs, text in Page(figure).texts if attrs.get("text-anchor") == "middle"]
+    assert below == ["128", "256", "512", "1024"]
+
+
+@pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
+def test_the_notes_are_shown_whole_or_scroll_within_the_window(sweep, tmp_path):
+    name = "gcc_Ofast_native_libiomp5_lto"
+    sweep.suite("ActivationCheckpointing", "x", (name, "b"))
+    for value in (name, "b"):
+        sweep.cell("ActivationCheckpointing", value, 0.04, settled(), first_s=0.09)
+    report(sweep)
+    box = "document.querySelector('#cells').parentElement"
+    page = browser.Browser(tmp_path / "profile")
+    try:
+        page.open(f"file://{sweep.root}/result/here/report.html", box)
+        for width, is_whole in ((1280, True), (1920, True), (480, False)):
+            size = {"width": width, "height": 600, "deviceScaleFactor": 1, "mobile": False}
+            page.call("Emulation.setDeviceMetricsOverride", **size)
+            assert page.ask(f"{box}.scrollWidth <= {box}.clientWidth") == is_whole
+            assert page.ask(f"getComputedStyle({box}).overflowX") == "auto"
+            assert page.ask(f"{box}.offsetHeight < innerHeight")
+            assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        page.close()
