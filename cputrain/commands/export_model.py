@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 from cputrain import paths
+from cputrain.commands import sessions
 from cputrain.errors import RunError, UsageError
 from cputrain.record.trained import FILE
-from cputrain.run.session import Session
 from cputrain.sweep import asvenv
 from cputrain.sweep.training import source
 from cputrain.sweep.training.source import MODEL
@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
             for it.
         RunError: the process that writes it failed.
     """
-    session = Session.from_env()
+    session = sessions.here()
     trained = source.named(args.name, session.machine)
     model = trained.model
     out = (args.out or model.parent / "hf").absolute()

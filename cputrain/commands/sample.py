@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from cputrain.commands import prompts
+from cputrain.commands import prompts, sessions
 from cputrain.errors import UsageError
 from cputrain.report import train as report
-from cputrain.run.session import Session
 from cputrain.sweep import asvenv
 from cputrain.sweep.training import continuing, source
 
@@ -19,7 +18,7 @@ def main(args: argparse.Namespace) -> int:
         UsageError: no such model, or one that continues no text.
         RunError: it could not be asked.
     """
-    session = Session.from_env()
+    session = sessions.here()
     model = source.named(args.name, session.machine)
     prompts.check(model.experiment, args.name)
     model.tokenizer_text()  # refuses another model's

@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,14 +58,21 @@ class Session:
     benchmarks: Path = field(default_factory=lambda: paths.BENCHMARKS)
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str] = os.environ) -> Session:
-        """The session that `env` tells of; where it is silent, that of asv's own process."""
+    def from_env(
+        cls, env: Mapping[str, str] = os.environ, machine: Callable[[], str] | None = None
+    ) -> Session:
+        """The session that `env` tells of; where it is silent, that of asv's own process.
+
+        Args:
+            env: variables of a process.
+            machine: gives the machine's name where `env` is silent; None: as asv looks it up.
+        """
         id = env.get(environ.SESSION) or _of_parent()
         events = env.get(environ.EVENTS)
         return cls(
             id=id,
             run=env.get(environ.RUN) or id,
-            machine=env.get(environ.MACHINE) or _registered(),
+            machine=env.get(environ.MACHINE) or (machine or _registered)(),
             number=int(env.get(environ.PASS) or 1),
             pairs=json.loads(env.get(environ.PAIRS) or "{}"),
             mode=env.get(environ.MODE) or "full",

@@ -34,9 +34,9 @@ def written(path, experiment):
     path.write_bytes(len(data).to_bytes(8, "little") + data + bytes(end))
 
 
-def done_run(root, name="mine", experiment=SMALL, **plan):
+def done_run(root, name="mine", experiment=SMALL, machine="here", **plan):
     """The folder of such a run of 9 steps."""
-    folder = root / "output" / "here" / "train" / name
+    folder = root / "output" / machine / "train" / name
     written(folder / source.MODEL, experiment)
     text = tokenizer_file.of_bytes()
     (folder / tokenizer_file.FILE).write_text(text, encoding="utf-8")
@@ -51,9 +51,9 @@ def done_run(root, name="mine", experiment=SMALL, **plan):
     return folder
 
 
-def begun_run(root, name="mine", experiment=SMALL, plan=PLAN):
+def begun_run(root, name="mine", experiment=SMALL, plan=PLAN, machine="here"):
     """The folder of a run with checkpoints of steps 10 and 20."""
-    folder = root / "output" / "here" / "train" / name
+    folder = root / "output" / machine / "train" / name
     worker = recording.opened(Session.from_env(), experiment)
     files.write(folder / "train.json", TrainRecord(name=name, plan=plan, worker=worker))
     for step in (10, 20):

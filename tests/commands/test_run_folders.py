@@ -7,11 +7,13 @@ import pytest
 from done_runs import begun_run, done_run
 from msgspec import structs
 
+from cputrain import environ
 from cputrain.commands import cli
+from cputrain.machine import registry
 from cputrain.record import files
 from cputrain.record.train import Ended
 from cputrain.record.trained import SCHEMA, TrainRecord
-from cputrain.sweep import driver
+from cputrain.sweep import asvenv, driver
 from cputrain.sweep.training import source
 
 pytestmark = pytest.mark.tools
@@ -160,3 +162,43 @@ def test_a_run_without_a_model_is_told_with_what_makes_it(own_root, capsys):
     (folder / "train.json").unlink()
     for words in OF_MODEL:
         assert refused(capsys, *words).endswith(f"{why}there are night\n")
+
+
+def test_a_run_is_found_where_the_home_folder_is_a_new_one(own_root, begun, monkeypatch, capsys):
+    """A restarted container: asv's registry is gone, and results are not there yet."""
+    monkeypatch.delenv(environ.MACHINE)
+    monkeypatch.setenv("HOME", str(own_root / "home"))
+    this = registry.name_here().name
+    done, unfinished = done_run(own_root, machine=this), begun_run(own_root, "half", machine=this)
+    monkeypatch.setattr(asvenv.Asv, "python", lambda asv: own_root / "python")
+    for words in OF_MODEL[:2]:
+        assert "python: not there yet; python3 bench.py train makes it" in refused(capsys, *words)
+    assert cli.main([*OF_MODEL[2]]) == 0
+    assert cli.main(["train", "--resume", "half"]) == 0
+    assert "going on with half after step 20" in capsys.readouterr().out
+    assert (done.parent, registry.register().name) == (unfinished.parent, this)
+
+
+def test_a_run_of_another_machine_is_named_with_how_it_is_used(
+    own_root, begun, monkeypatch, capsys
+):
+    there, here = (own_root / "output" / name / "train" for name in ("other", "here"))
+    done_run(own_root, "night", machine="other"), begun_run(own_root, "half", machine="other")
+    done_run(own_root, "day")
+    monkeypatch.setattr(asvenv.Asv, "python", lambda asv: own_root / "python")
+    told = "; machine other has it: "
+    for words in OF_MODEL:
+        line = refused(capsys, *(word.replace("mine", "night") for word in words))
+        assert line.endswith(f"{told}give {there}/night instead of its name\n")
+        moved = f"{told}move {there}/half to {here}/half to go on with it here\n"
+        assert refused(capsys, *(word.replace("mine", "half") for word in words)).endswith(moved)
+    for words in (("train", "--resume", "half"), ("finetune", "--resume", "half")):
+        assert refused(capsys, *words).endswith(moved)
+
+    by_folder = [[word.replace("mine", f"{there}/night") for word in words] for words in OF_MODEL]
+    for words in by_folder[:2]:
+        assert "python: not there yet; python3 bench.py train makes it" in refused(capsys, *words)
+    assert cli.main(by_folder[2]) == 0
+    shutil.move(there / "half", here / "half")
+    assert cli.main(["train", "--resume", "half"]) == 0
+    assert "going on with half after step 20" in capsys.readouterr().out

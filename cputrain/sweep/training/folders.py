@@ -49,13 +49,20 @@ def record_of(folder: Path, then: str) -> TrainRecord | None:
 
 
 def others(folder: Path, file: str = FILE, verb: str = "train") -> str:
-    """Which run with this file was perhaps meant instead of a folder's; how one is begun, if none.
+    """Where a folder's run lies, or which one with this file was meant; how one is begun, if none.
 
     Args:
         folder: where a run was looked for.
         file: that a run is to have.
         verb: that begins one.
     """
+    for runs in sorted(paths.OUTPUT.glob(f"*/{FOLDER}")):
+        there = runs / folder.name
+        told = f"machine {runs.parent.name} has it"
+        if file != FILE and (there / file).exists():
+            return f"{told}: give {there} instead of its name"
+        if runs != folder.parent and (there / FILE).exists():
+            return f"{told}: move {there} to {folder} to go on with it here"
     known = sorted(path.parent.name for path in folder.parent.glob(f"*/{file}"))
     if not known:
         return f"there is none yet: python3 bench.py {BEGUN_BY[verb]} begins one"
