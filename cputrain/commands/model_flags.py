@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
-from cputrain.experiment.described import FIELDS, described, is_flag, value_of
+from cputrain.experiment.described import FIELDS, described, is_flag, value_of, values
 
 TITLES = {
-    "model": "the model; what is left out is as in the baseline",
+    "model": "the model; left out: as in the baseline; none: as follows from other fields",
     "training": "its training",
     "runtime": "what runs it",
     "system": "what it runs on",
@@ -31,13 +32,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 def add_fields(parser: argparse.ArgumentParser, titles: Mapping[str, str]) -> None:
     """Let a parser take each field by name, under a title for its part."""
     groups = {part: parser.add_argument_group(title) for part, title in titles.items()}
+    usual = Experiment().flat()
     for name in FIELDS:
         flag = f"--{name.replace('_', '-')}"
-        group = groups[PART_OF[name]]
+        group, text = groups[PART_OF[name]], f"baseline: {_shown(usual[name])}"
         if is_flag(name):
-            group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction)
+            group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, help=text)
         else:
-            group.add_argument(flag, dest=name, metavar=name.upper())
+            taken = "|".join(specs.NAMES) if name == "engine" else values(name)
+            group.add_argument(flag, dest=name, metavar=taken, help=text)
+
+
+def _shown(value: object) -> str:
+    """A field's value as its flag takes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
 
 
 def experiment(args: argparse.Namespace) -> Experiment:

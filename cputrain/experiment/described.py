@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cputrain.experiment import PART_OF, PARTS, Experiment, ExperimentError
-from cputrain.experiment.fields import refuse
+from cputrain.experiment.fields import NotOneOf, refuse
 from cputrain.experiment.presets import PRESETS
 
 OF_A_SUITE = ("jit_state", "preload", "fine_tuning")
@@ -126,6 +126,24 @@ def value_of(name: str, text: str) -> Any:
                 if str not in kinds:
                     _refuse_text(name, text, kind)
     return text
+
+
+def values(name: str) -> str:
+    """What a flag of a field takes, in short: "gpt|llama|...", "N" or "X", "none" where it may be.
+
+    The names are those that the experiment's own rule would list.
+    """
+    kinds = _kinds(FIELDS[name])
+    taken = ["N"] if int in kinds else ["X"] if float in kinds else []
+    if str in kinds:
+        try:
+            Experiment().but(**{name: "?"})
+            taken.append("NAME")
+        except NotOneOf as error:
+            taken += error.allowed
+        except ExperimentError:
+            taken.append("NAME")
+    return "|".join([*taken, *([NONE] if type(None) in kinds else [])])
 
 
 def is_flag(name: str) -> bool:

@@ -10,6 +10,14 @@ class ExperimentError(ValueError):
     """A setting that cannot be: the message names the field, the value and the rule."""
 
 
+class NotOneOf(ExperimentError):
+    """Another name than those of `allowed`."""
+
+    def __init__(self, message: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.allowed = allowed
+
+
 def refuse(name: str, value: object, rule: str) -> NoReturn:
     """Raise ExperimentError for `name`."""
     raise ExperimentError(f"{name} = {value!r}: {rule}")
@@ -38,10 +46,11 @@ def real(part: object, name: str, low: float, high: float) -> None:
 
 
 def one_of(part: object, name: str, allowed: tuple[str, ...]) -> None:
-    """One of the names in `allowed`."""
+    """One of the names in `allowed`. Raises NotOneOf."""
     value = getattr(part, name)
     if value not in allowed:
-        refuse(name, value, f"one of {', '.join(allowed)} is needed")
+        rule = f"one of {', '.join(allowed)} is needed"
+        raise NotOneOf(f"{name} = {value!r}: {rule}", allowed)
 
 
 def word(part: object, name: str) -> None:

@@ -116,7 +116,8 @@ def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Proble
         return place.problem(str(error).replace("run the cell again", "train again"))
     for inside, outside in ((record.worker.machine, machine), (record.name, place.cell)):
         if inside != outside:
-            return place.problem(f"it is of {inside[:60]!r} and lies under {outside!r}; delete it")
+            its = f"it is of {inside[:60]!r} and lies under {outside!r}"
+            return place.problem(f"{its}: train --resume goes on with it here, or move it back")
     samples = _samples(place.path.with_name(SAMPLES))
     text, unread = (samples, []) if isinstance(samples, str) else ("", [samples])
     last = record.stretches[-1].last if record.stretches else 0

@@ -1,13 +1,14 @@
 """A model of one's own: sources, their order, and each way in which one cannot be."""
 
 import argparse
+import re
 
 import pytest
 
 from cputrain.commands import model_flags
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.experiment.described import FIELDS, described
+from cputrain.experiment.described import FIELDS, described, value_of, values
 from cputrain.experiment.presets import PRESETS
 from cputrain.report import described as report
 
@@ -123,3 +124,30 @@ def test_it_is_said_with_its_parameters_flops_and_memory():
     assert "n_layer 8" in fields and "threads 1" in fields and "compile" not in fields
     assert counts.startswith("6.45 million parameters; a step has 256 tokens and ")
     assert memory.startswith("memory, estimated: ") and "optimizer 49 MiB" in memory
+
+
+def test_the_help_lists_what_each_flag_takes_and_what_the_baseline_has(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    parser = argparse.ArgumentParser()
+    model_flags.add(parser)
+    text = parser.format_help()
+    for line in (
+        r"--n-layer N\s+baseline: 4",
+        r"--dropout X\s+baseline: 0.0",
+        r"--window N\|none\s+baseline: none",
+        r"--engine torch\S*\|native\S*\s+baseline: torch",
+        r"--attention full\|local\|sliding\s+baseline: full",
+        r"--tied, --no-tied\s+baseline: yes",
+    ):
+        assert re.search(line, text), line
+
+
+@pytest.mark.parametrize("name", [name for name in FIELDS if "|" in values(name)])
+def test_each_name_in_the_help_is_one_that_the_field_takes(name):
+    names = [word for word in values(name).split("|") if word not in ("N", "X")]
+    assert "NAME" not in names
+    for word in names:
+        try:
+            Experiment().but(**{name: value_of(name, word)})
+        except ExperimentError as error:  # with the baseline's other fields
+            assert "one of" not in str(error)
