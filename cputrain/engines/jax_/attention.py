@@ -13,6 +13,9 @@ from cputrain.engines.jax_.layers import factors
 from cputrain.engines.jax_.products import by_rows, product, turned
 from cputrain.experiment import Experiment
 
+BY_HAND = "by_hand"
+"""In the paths of the operations of `manual`, in XLA's text of the program."""
+
 
 class Attention:
     """Causal attention of q, k and v (Vaswani et al. 2017, sec. 3.2); see torch_.attention.
@@ -55,7 +58,8 @@ class Attention:
     ) -> Array:
         if not self._fused:
             rule = later_keys(q.shape[1]) if hidden is None else hidden
-            return manual(q, k, v, rule, self._dropout, key)
+            with jax.named_scope(BY_HAND):
+                return manual(q, k, v, rule, self._dropout, key)
         if hidden is None:
             return jax.nn.dot_product_attention(q, k, v, is_causal=True)
         return jax.nn.dot_product_attention(q, k, v, mask=jnp.asarray(~hidden)[None, None])

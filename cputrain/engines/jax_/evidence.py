@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from cputrain.engines.jax_ import programs
+from cputrain.engines.jax_ import hlo_work, programs
+from cputrain.engines.jax_.attention import BY_HAND
 from cputrain.engines.jax_.hlo import Instruction, Module, parse
 from cputrain.engines.jax_.hlo_products import library, products
 from cputrain.engines.jax_.schema import JaxEvidence
@@ -61,6 +62,11 @@ def look(compiled: jax.stages.Compiled) -> JaxEvidence:
         not_donated=fresh,
         program=programs.counted(module.name.removeprefix("jit_")),
         target=_target(),
+        operations=hlo_work.operations(module),
+        side_by_side=hlo_work.side_by_side(module),
+        by_hand=sum(BY_HAND in instruction.op_name for instruction in _working(module)),
+        functions=hlo_work.functions(module),
+        drawn=hlo_work.drawn(module),
     )
 
 

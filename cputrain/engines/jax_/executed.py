@@ -5,14 +5,21 @@ The evidence is `engines.jax_.evidence.look` of the compiled training step.
 
 from __future__ import annotations
 
+from typing import Any
+
 from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.experiment import Experiment
+from cputrain.experiment.activations import ACTIVATIONS, is_gated
 from cputrain.knobs.inforce import Check, same
+from cputrain.model.attention_kept import pair_numbers
+from cputrain.model.flops import flops_per_step
 from cputrain.model.shapes import n_params
 from cputrain.record.evidence import SHARE_DIGITS
 
 STATES = {"adamw": 2, "lion": 1, "sgd": 0}
 """Numbers of the optimizer's state for each weight."""
+COUNTERS = 4
+"""More than any optimizer here has of single numbers: those of its updates."""
 ABOVE = {"avx2": ("avx512", "avx10", "amx"), "baseline": ("avx", "amx", "fma", "f16c")}
 """How the names of instructions above a cap begin, as LLVM has them."""
 
@@ -26,6 +33,8 @@ def checks(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
         *memory(experiment, evidence),
         *again(experiment, evidence),
         *dropout(experiment, evidence),
+        *activation(experiment, evidence),
+        *work(experiment, evidence),
         *instructions(experiment, evidence),
         *program(experiment, evidence),
     ]
@@ -41,11 +50,71 @@ def fusion(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
 
 
 def attention(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
-    """jax.nn.dot_product_attention, or nothing of it."""
+    """jax.nn.dot_product_attention and nothing by hand, or nothing of it."""
     fused, name = evidence.fused_attention, "instructions of jax.nn.dot_product_attention"
     if experiment.runtime.attention_backend == "manual":
         return [same(name, 0, fused)]
-    return [Check(name, "> 0", fused, fused > 0)]
+    by_hand = told("instructions of attention by hand", 0, evidence.by_hand)
+    return [Check(name, "> 0", fused, fused > 0), *by_hand]
+
+
+def told(name: str, expected: Any, actual: Any) -> list[Check]:
+    """As `same`; nothing where the program's text does not tell it."""
+    return [] if actual is None else [same(name, expected, actual)]
+
+
+def work(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
+    """The products of every layer, micro-batch and row, each block's window and each head.
+
+    Nothing of sums over one number, which XLA does without a product.
+    """
+    model, training = experiment.model, experiment.training
+    if 1 in (model.n_embd, model.d_head, model.window or training.seq_len):
+        return []
+    expected = flops_per_step(experiment).total
+    heads = "matrices that products multiply side by side"
+    return [
+        *told("operations of matrix products", expected, evidence.operations),
+        *told(heads, side_by_side(experiment), evidence.side_by_side),
+    ]
+
+
+def side_by_side(experiment: Experiment) -> list[int]:
+    """Those of attention: each sequence, or block of it, and each head of keys."""
+    model, training = experiment.model, experiment.training
+    blocks = training.seq_len // (model.window or training.seq_len)
+    by_attention = {"local": {blocks}, "sliding": {1, blocks - 1}}.get(model.attention, {1})
+    heads = training.batch_size * model.kv_heads
+    return sorted({heads * count for count in by_attention} - {0, 1})
+
+
+def activation(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
+    """The functions that it calls; nothing where it calls others than those that are told apart."""
+    calls, name = _Calls(), experiment.model.activation
+    try:
+        ACTIVATIONS[name](calls, *[1.0] * (2 if is_gated(name) else 1))
+    except AttributeError:
+        return []
+    return told("functions of the activation", sorted(calls.functions), evidence.functions)
+
+
+class _Calls:
+    """In the place of `torch.nn.functional`: what an activation calls, as `hlo_work.functions`."""
+
+    def __init__(self) -> None:
+        self.functions: set[str] = set()
+
+    def gelu(self, x: float, approximate: str = "none") -> float:
+        self.functions.add("tanh" if approximate == "tanh" else "erf")
+        return x
+
+    def relu(self, x: float) -> float:
+        self.functions.add("relu")
+        return x
+
+    def silu(self, x: float) -> float:
+        self.functions.add("silu")
+        return x
 
 
 def numbers(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
@@ -65,14 +134,18 @@ def memory(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
     """Weights and the optimizer's state are written where they stood."""
     least = n_params(experiment) * (1 + STATES[experiment.training.optimizer])
     donated, fresh = evidence.donated, evidence.not_donated
+    right = least <= donated <= least + COUNTERS
     return [
-        Check("numbers updated in place", f">= {least}", donated, donated >= least),
+        Check("numbers updated in place", f"{least} and counters", donated, right),
         same("results in new memory", [], fresh),
     ]
 
 
 def again(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
-    """Products that jax.checkpoint computes again: some of every layer, or none."""
+    """Products that jax.checkpoint computes again: some of every layer, or none.
+
+    That all of every layer are is in `work`.
+    """
     repeated, name = evidence.computed_again, "products computed again"
     if not experiment.training.activation_checkpointing:
         return [same(name, 0, repeated)]
@@ -86,10 +159,26 @@ def dropout(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
     if not experiment.model.dropout:
         return [same(name, 0, operations)]
     share = round(experiment.model.dropout, SHARE_DIGITS)
-    return [
+    checks = [
         Check(name, "> 0", operations, operations > 0),
         same("share that is dropped", [share], evidence.dropped),
     ]
+    least, drawn = masks(experiment), evidence.drawn
+    if drawn is not None:
+        checks.append(Check("random numbers drawn", f">= {least}", drawn, drawn >= least))
+    return checks
+
+
+def masks(experiment: Experiment) -> int:
+    """Places that dropout's masks have: of embeddings, of attention's weights, of both branches.
+
+    With checkpointing those of the blocks are drawn again in the backward pass.
+    """
+    model, training = experiment.model, experiment.training
+    tokens = training.tokens_per_step * model.n_embd
+    pairs = pair_numbers(experiment) * training.grad_accum
+    runs = 2 if training.activation_checkpointing else 1
+    return tokens + runs * model.n_layer * (pairs + 2 * tokens)
 
 
 def instructions(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:

@@ -15,6 +15,7 @@ CALLED = re.compile(
 BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 ALIASES = re.compile(r"\{(\d*)\}: \(\d+, \{\}, \w+-alias\)")
 SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
+TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 RUNS = ("while", "call", "conditional")
 """Instructions that run another computation as it is; a fusion's is one loop, a reduction's is
 what it does to two numbers."""
@@ -43,6 +44,19 @@ class Instruction:
         """The computations that it names."""
         branches = BRANCHES.search(self.attributes)
         return CALLED.findall(self.attributes) + OPERAND.findall(branches[1] if branches else "")
+
+    @property
+    def times(self) -> int | None:
+        """How often it runs what it calls; None where the text does not say."""
+        if self.opcode == "while":
+            trips = TRIPS.search(self.attributes)
+            return int(trips[1]) if trips else None
+        return None if self.opcode == "conditional" else 1
+
+    def places(self, attribute: str) -> tuple[int, ...]:
+        """Axes that an attribute of it lists, as lhs_batch_dims; none without the attribute."""
+        listed = re.search(rf"\b{attribute}=\{{([\d,]*)\}}", self.attributes)
+        return tuple(int(place) for place in listed[1].split(",") if place) if listed else ()
 
     @property
     def op_name(self) -> str:
@@ -85,6 +99,21 @@ class Module:
             for instruction in self.computations[name].instructions.values():
                 if instruction.opcode in RUNS:
                     waiting += instruction.called
+
+    def runs(self) -> dict[str, int | None]:
+        """How often each computation of `executed` runs; None where the text does not say."""
+        times: dict[str, int | None] = {}
+        waiting: list[tuple[str, int | None]] = [(self.entry, 1)]
+        while waiting:
+            name, outer = waiting.pop()
+            before = times.get(name, 0)
+            times[name] = None if outer is None or before is None else before + outer
+            for instruction in self.computations[name].instructions.values():
+                if instruction.opcode in RUNS:
+                    inner = instruction.times
+                    both = None if outer is None or inner is None else outer * inner
+                    waiting += [(called, both) for called in instruction.called]
+        return times
 
     def outputs(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """Type of numbers and dimensions of each result."""

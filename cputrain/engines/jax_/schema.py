@@ -48,6 +48,12 @@ class JaxEvidence(Evidence, frozen=True, kw_only=True):
         program: the compiled function.
         target: the vector instructions that XLA's compiler was allowed; empty where it does not
             say.
+        operations: of all matrix products of the step, its loops' as often as they run. None, as
+            in what follows, in records of before, and where the program's text does not say.
+        side_by_side: how many matrices its products multiply at once, each number above 1 once.
+        by_hand: instructions that come from `jax_.attention.manual`.
+        functions: of activations (`hlo_work.functions`).
+        drawn: random numbers that the step draws for dropout.
     """
 
     products_by_library: dict[str, Count] = field(name="products")
@@ -62,3 +68,8 @@ class JaxEvidence(Evidence, frozen=True, kw_only=True):
     not_donated: list[str]
     program: Program
     target: list[str]
+    operations: Count | None = None
+    side_by_side: list[Count] | None = None
+    by_hand: Count | None = None
+    functions: list[str] | None = None
+    drawn: Count | None = None
