@@ -20,24 +20,6 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
 """Name -> function of (F, x), or of (F, x, gate) where it is gated (Shazeer 2020)."""
 
 
-class _Names:
-    """In the place of torch.nn.functional: keeps the names of what is called."""
-
-    def __init__(self) -> None:
-        self.called: list[str] = []
-
-    def __getattr__(self, name: str) -> Callable[..., float]:
-        self.called.append(name)
-        return lambda x, **_: float(x)
-
-
-def functions(name: str) -> list[str]:
-    """Those of torch.nn.functional that an activation calls."""
-    names = _Names()
-    ACTIVATIONS[name](names, *[1.0] * (ACTIVATIONS[name].__code__.co_argcount - 1))
-    return names.called
-
-
 def is_gated(name: str) -> bool:
     """Whether the activation takes a gate: its first layer then has twice the outputs."""
     return ACTIVATIONS[name].__code__.co_argcount == 3

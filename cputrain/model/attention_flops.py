@@ -25,7 +25,7 @@ def pairs(experiment: Experiment) -> int:
         return own
     window = model.window or length
     skips = has_fused_kernel(experiment) and model.architecture != "bert"
-    alone = _causal(window) if skips else window**2
+    alone = causal_pairs(window) if skips else window**2
     if model.attention == "sliding":
         return alone + (length - window) * 2 * window
     return length // window * alone
@@ -44,7 +44,7 @@ def query_block(length: int) -> int:
     return 256 if length >= 768 else 64 if length >= 192 else 32
 
 
-def _causal(length: int) -> int:
+def causal_pairs(length: int) -> int:
     """Pairs of the fused causal kernel: a block of queries goes over whole blocks of keys."""
     step, total = query_block(length), 0
     for start in range(0, length, step):

@@ -60,13 +60,27 @@ ids = np.random.default_rng(0).integers(0, 257, (1, 17))
 batch = Batch(np.ascontiguousarray(ids[:, :-1]), np.ascontiguousarray(ids[:, 1:]))
 losses = [engine.train_step(batch) for _ in range(40)]
 assert losses[-1] < 0.5 * losses[0], losses
-print("trained with", new)
+from cputrain.engines import executed
+from cputrain.knobs.inforce import NotInForce, require
+require(executed.checks(experiment, engine.evidence(batch)))
+mlp = engine.module.h[0].mlp
+mlp.activation = table["swiglu" if mlp.gated else "silu"]
+try:
+    require(executed.checks(experiment, engine.evidence(batch)))
+except NotInForce as error:
+    print("trained with", new, "and not with silu:", error)
 """
+OTHERS = (
+    '    "relu6": lambda F, x: F.relu6(x),\n',
+    '    "selu": lambda F, x: F.selu(x),\n',
+    '    "gated softplus": lambda F, x, gate: x * F.softplus(gate).tanh(),\n',
+)
+"""An operator of another name, one that calls another, and a method beside a function."""
 
 
-def test_the_line_in_the_readme_adds_an_activation_that_trains():
+@pytest.mark.parametrize("line", [code_blocks("Add a variable")[1], *OTHERS])
+def test_a_line_as_in_the_readme_adds_an_activation_that_trains_and_is_in_force(line):
     pytest.importorskip("torch")
-    line = code_blocks("Add a variable")[1]
     done = subprocess.run(
         [sys.executable, "-c", TRAIN.format(line=line)],
         capture_output=True,
@@ -74,4 +88,4 @@ def test_the_line_in_the_readme_adds_an_activation_that_trains():
         cwd=Path(PROJECT),
     )
     assert done.returncode == 0, done.stderr
-    assert "trained with" in done.stdout
+    assert re.search("trained with .* and not with silu: calls of", done.stdout), done.stdout

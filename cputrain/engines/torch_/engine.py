@@ -12,7 +12,15 @@ import torch
 from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.accumulating import Accumulating
 from cputrain.engines.pass_clock import OPTIMIZER
-from cputrain.engines.torch_ import by_library, in_precision, optimizers, precision, readings
+from cputrain.engines.torch_ import (
+    activation_calls,
+    by_library,
+    in_precision,
+    optimizers,
+    precision,
+    product_work,
+    readings,
+)
 from cputrain.engines.torch_.assemble import assemble
 from cputrain.engines.torch_.evidence import (
     block_runs,
@@ -21,12 +29,19 @@ from cputrain.engines.torch_.evidence import (
     keep_random,
     operators,
     optimizer_kernel,
+    optimizer_name,
     products_again,
     profiled,
+    ran,
 )
 from cputrain.engines.torch_.gradients import Gradients
 from cputrain.engines.torch_.passes import TorchPasses
-from cputrain.engines.torch_.schema import Compiled, PrecisionCheck, TorchEvidence
+from cputrain.engines.torch_.schema import (
+    Compiled,
+    OptimizerState,
+    PrecisionCheck,
+    TorchEvidence,
+)
 from cputrain.experiment import Experiment
 from cputrain.model.bf16 import excused
 from cputrain.model.shapes import trained
@@ -44,6 +59,9 @@ class TorchEngine(Accumulating):
 
     Dropout draws from torch's generator, which is seeded here. Looking (`loss`, `gradients`,
     `evidence`) puts the generator back, so a run is the same however often it is looked at.
+
+    Attributes:
+        steered_rate: the learning rate that a long run asked for; None where the experiment has it.
     """
 
     name = "torch"
@@ -58,6 +76,7 @@ class TorchEngine(Accumulating):
         self._passes = TorchPasses(experiment, self._model, self.pass_clock)
         self.optimizer = self._make_optimizer() if self._passes.trains else None
         self._updates = self._passed = 0
+        self.steered_rate: float | None = None
 
     def accumulate(self, batch: Batch, share: float) -> float:
         """Forward and backward; the gradients add up. With objective = "forward", forward."""
@@ -147,13 +166,15 @@ class TorchEngine(Accumulating):
         experiment, module = self._experiment, self._model
         compilation = self._passes.compilation
         with self._unchanged():
-            with profiled() as passes, block_runs(module.h, hidden=bool(compilation)) as runs:
+            hidden = bool(compilation)
+            marked = activation_calls.marked(module, hidden)
+            with marked, profiled() as passes, block_runs(module.h, hidden) as runs:
                 self._passes.step(batch)
             gradients = self._gradients() if self._passes.trains else None
             self._forget_gradients()
             with profiled() as update:
                 if self.optimizer is not None:
-                    optimizers.step_single_tensor(self.optimizer)
+                    optimizers.step_single_tensors(self.optimizer)
             arrays = (batch.inputs, batch.relations)
             # One sequence tells as well as a batch how far a pass is from fp32's.
             inputs = [torch.from_numpy(x[:1]) for x in arrays if x is not None]
@@ -167,13 +188,16 @@ class TorchEngine(Accumulating):
         ops = operators(passes)
         again = products_again(passes, experiment.model.vocab_size) if compilation else runs.all()
         evidence = TorchEvidence(
-            ops=ops | operators(update),
+            ops=ops | operators(update) | activation_calls.calls(passes),
             products_by_library=of_step,
             layer_products_by_library=of_single_layers,
             optimizer_kernel=optimizer_kernel(update),
             checkpointed=again,
             precision=proof,
             moe_load=load,
+            product_flops=product_work.executed(ran(passes)),
+            block_runs=None if compilation else runs.each_once(),
+            optimizer=self._optimizer_state(optimizer_name(update)),
             **(compilation.evidence(ops) if compilation else Compiled()),
             **given(passes, compiled=compilation is not None),
         )
@@ -181,6 +205,13 @@ class TorchEngine(Accumulating):
 
     def _make_optimizer(self) -> optimizers.Steps:
         return optimizers.make(self._experiment, self.trained.values())
+
+    def _optimizer_state(self, name: str | None) -> OptimizerState | None:
+        if self.optimizer is None:
+            return None
+        said = optimizers.said(self.optimizer, self.trained.values())
+        updates, rate = self._updates, self.steered_rate
+        return OptimizerState(name=name, updates=updates, steered_rate=rate, **said)
 
     def _proof(self, passes: Any, *inputs: torch.Tensor) -> list[PrecisionCheck]:
         """That the precision is in force; see `in_precision.look`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ INTEREST = (
     "scaled_dot_product",
     "softmax",
     "bernoulli",
-    *("gelu", "aten::relu", "aten::silu"),
+    "aten::gelu",
     "native_layer_norm",
     "aten::addmm",
     "aten::mm",
@@ -38,11 +38,15 @@ PRODUCTS = (
     "mkldnn::_linear_pointwise",
 )
 """Operators that multiply matrices, without those that call them."""
+BATCHED = "aten::bmm"
 LOG_SOFTMAX = "aten::_log_softmax"
 ATTENTION = ("_scaled_dot_product_flash_attention_for_cpu", "aten::_softmax")
 """Operators of attention, fused and by hand: their first input has a row for each query."""
+ATTENTION_KERNEL = f"aten::{ATTENTION[0]}"
 PER_HEAD = 4
 """Dimensions of that: a router's softmax has fewer."""
+OPTIMIZER_STEP = "Optimizer.step#"
+"""Before the name of the optimizer whose step is a region of the profile."""
 BACKWARD = "cputrain: backward"
 """The profiled region of the backward pass."""
 
@@ -62,7 +66,7 @@ def in_backward() -> AbstractContextManager[Any]:
     return marked
 
 
-def _ran(step: profile) -> list[Any]:
+def ran(step: profile) -> list[Any]:
     """What ran, as the profiler's library has it, an object with methods for each.
 
     `step.events()` makes objects of all that is known of each and a tree of them, in Python: 0.1 s
@@ -76,7 +80,7 @@ def _ran(step: profile) -> list[Any]:
 def operators(step: profile) -> dict[str, int]:
     """How often each operator or region of interest ran."""
     counted: Counter[str] = Counter()
-    for event in _ran(step):
+    for event in ran(step):
         name = event.name()
         if any(part in name for part in INTEREST) and "evaluate_function" not in name:
             # Inductor's regions carry the key of their generated code, dynamo's a number.
@@ -91,34 +95,60 @@ def given(step: profile, compiled: bool) -> Given:
     Of compiled code only what it calls of attention's operators, as it does the fused kernel.
     Needs a profile with shapes.
     """
-    firsts = [(event.name(), event.shapes()[0]) for event in _ran(step) if event.shapes()]
+    firsts = [(event.name(), event.shapes()[0]) for event in ran(step) if event.shapes()]
     queries = [
         shape[-2] for name, shape in firsts if name.endswith(ATTENTION) and len(shape) == PER_HEAD
     ]
+    called = _calls_of_attention(ran(step))
     if compiled:
-        return {"queries": max(queries)} if queries else {}
+        return {"queries": max(queries), **called} if queries else called
     rows = [shape[0] for name, shape in firsts if name == LOG_SOFTMAX]
-    stays = {event.concrete_inputs()[1] for event in _ran(step) if event.name() == MASK}
+    stays = {event.concrete_inputs()[1] for event in ran(step) if event.name() == MASK}
     return {
         "logit_rows": max(rows, default=0),
         "queries": max(queries, default=0),
         "dropped": sorted({round(1 - share, SHARE_DIGITS) for share in stays}),
+        **called,
+    }
+
+
+def _calls_of_attention(events: Iterable[Any]) -> Given:
+    """Heads of the fused kernel's calls, and the numbers of products at a time, each once."""
+    fused = [event.shapes() for event in events if event.name() == ATTENTION_KERNEL]
+    return {
+        "heads": sorted(map(list, {(q[1], k[1]) for q, k, *_ in fused})),
+        "batched": sorted({event.shapes()[0][0] for event in events if event.name() == BATCHED}),
     }
 
 
 def element_types(step: profile) -> list[tuple[str, list[str]]]:
     """Each operator that ran, and the types of its inputs; needs a profile with shapes."""
-    return [(event.name(), event.dtypes()) for event in _ran(step)]
+    return [(event.name(), event.dtypes()) for event in ran(step)]
 
 
 def optimizer_kernel(step: profile) -> OptimizerKernel | None:
-    """Which of runtime.optimizer_kernel the profiled optimizer's step took; None without one."""
-    names = {event.name() for event in _ran(step)}
-    if not any(name.startswith("Optimizer.step#") for name in names):
-        return None
+    """Which of runtime.optimizer_kernel the profiled optimizer's steps took; None without one."""
+    events = [(event.start_ns(), event.end_ns(), event.name()) for event in ran(step)]
+    steps = [(start, end) for start, end, name in events if name.startswith(OPTIMIZER_STEP)]
+    kernels = {
+        _kernel({name for at, _, name in events if start <= at <= end}) for start, end in steps
+    }
+    if len(kernels) > 1:
+        return "several"
+    return kernels.pop() if kernels else None
+
+
+def _kernel(names: set[str]) -> OptimizerKernel:
     if any(name.startswith(("aten::_fused_adamw", "aten::_fused_sgd")) for name in names):
         return "fused"  # it calls a _foreach_ of its own, for its counters
     return "foreach" if any(name.startswith("aten::_foreach") for name in names) else "default"
+
+
+def optimizer_name(step: profile) -> str | None:
+    """The class whose step was profiled; None without one, or with several."""
+    names = {event.name() for event in ran(step) if event.name().startswith(OPTIMIZER_STEP)}
+    steps = [name.removeprefix(OPTIMIZER_STEP).removesuffix(".step") for name in names]
+    return steps[0] if len(steps) == 1 else None
 
 
 def products_again(step: profile, vocab_size: int) -> bool:
@@ -128,7 +158,7 @@ def products_again(step: profile, vocab_size: int) -> bool:
     the vocabulary are left out, as a chunked loss has those of its gradients in the forward
     pass. Needs a profile with shapes.
     """
-    events = _ran(step)
+    events = ran(step)
     marks = [event for event in events if event.name() == BACKWARD]
     products = [
         event.start_ns()
@@ -148,6 +178,10 @@ class Runs:
     def all(self) -> bool:
         """Whether each block ran more than once."""
         return min(self.counts) > 1
+
+    def each_once(self) -> list[int]:
+        """The counts of the blocks, those that are alike once."""
+        return sorted(set(self.counts))
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cputrain.engines.multiplied import of_torch
-from cputrain.engines.torch_.schema import MASK, TorchEvidence
+from cputrain.engines.torch_ import work_checks
+from cputrain.engines.torch_.schema import ACTIVATION, MASK, TorchEvidence
 from cputrain.experiment import Experiment
-from cputrain.experiment.activations import ACTIVATIONS, functions
 from cputrain.experiment.rules import WITH_ATTENTION
 from cputrain.knobs.inforce import Check, same
 from cputrain.record.evidence import SHARE_DIGITS
@@ -22,8 +22,9 @@ def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
         *of_torch(experiment, evidence.products_by_library, evidence.layer_products_by_library),
         *attention(experiment, evidence.ops),
         *dropout(experiment, evidence),
-        *activation(experiment, evidence.ops),
         *arrays(experiment, evidence),
+        *activation(experiment, evidence.ops),
+        *work_checks.products(experiment, evidence),
         *compilation(experiment, evidence),
         *compiled_code(experiment, evidence),
         *(check.as_check() for check in evidence.precision),
@@ -32,6 +33,7 @@ def checks(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
         return results
     kernel, expected = evidence.optimizer_kernel, experiment.runtime.optimizer_kernel
     results.append(same("optimizer kernel", expected, kernel))
+    results += work_checks.optimizer(experiment, evidence.optimizer)
     again = experiment.training.activation_checkpointing
     return [*results, same("blocks computed again", again, evidence.checkpointed)]
 
@@ -46,8 +48,14 @@ def attention(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     fused = sum(n for name, n in ops.items() if name.endswith(FLASH))
     if experiment.runtime.attention_backend == "manual":
         return [same("fused attention kernels", 0, fused)]
-    least = experiment.model.n_layer
+    slides = experiment.model.attention == "sliding" and not _is_whole(experiment)
+    least = experiment.model.n_layer * (2 if slides else 1)
     return [Check("fused attention kernels", f">= {least}", fused, fused >= least)]
+
+
+def _is_whole(experiment: Experiment) -> bool:
+    """Whether attention has no window, or one of the whole sequence."""
+    return experiment.model.window in (None, experiment.training.seq_len)
 
 
 def dropout(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
@@ -71,7 +79,7 @@ def dropout(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
 
 
 def activation(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
-    """The activation of the blocks, by the names in a profile: its functions, and no other's.
+    """The activation of the blocks: the operators that its line calls, and no others.
 
     gelu and its approximation by tanh have one name. Compiled code has loops of its own; IPEX's
     blocks may be fused.
@@ -80,14 +88,19 @@ def activation(experiment: Experiment, ops: dict[str, int]) -> list[Check]:
     is_told = runtime.engine == "torch" and runtime.compile == "eager"
     if not is_told or model.architecture not in WITH_ATTENTION:
         return []
-    own = set(functions(model.activation))
-    others = {name for each in ACTIVATIONS for name in functions(each)} - own
-    ran = {name: ops.get(f"aten::{name}", 0) for name in sorted(own | others)}
-    least = model.n_layer
-    return [
-        *(Check(f"calls of {n}", f">= {least}", ran[n], ran[n] >= least) for n in sorted(own)),
-        *(same(f"calls of {name}", 0, ran[name]) for name in sorted(others)),
-    ]
+    from cputrain.engines.torch_ import activation_calls  # imports torch, which the worker has
+
+    line = activation_calls.of_line(model.activation)
+    checks = []
+    for name, in_a_call in line.items():
+        least, ran = model.n_layer * in_a_call, ops.get(name, 0)
+        checks.append(Check(_called(name), f">= {least}", ran, ran >= least))
+    others = {name: n for name, n in ops.items() if name.startswith(ACTIVATION)}
+    return checks + [same(_called(name), 0, n) for name, n in others.items() if name not in line]
+
+
+def _called(name: str) -> str:
+    return f"calls of {name.removeprefix(ACTIVATION).removeprefix('aten::')}"
 
 
 def arrays(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
@@ -101,7 +114,9 @@ def arrays(experiment: Experiment, evidence: TorchEvidence) -> list[Check]:
     if model.architecture in WITH_ATTENTION and evidence.queries is not None:
         length = experiment.training.seq_len
         window = length if model.window is None else min(model.window, length)
-        checks.append(same("queries of a call of attention", window, evidence.queries))
+        # By hand, those of the heads that share keys are rows of one matrix.
+        shared = model.n_head // model.kv_heads if runtime.attention_backend == "manual" else 1
+        checks.append(same("queries of a call of attention", window * shared, evidence.queries))
     return checks
 
 

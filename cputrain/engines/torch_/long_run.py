@@ -28,6 +28,7 @@ class LongRun:
     def __init__(self, engine: TorchEngine, clip: float | None) -> None:
         if engine.optimizer is None:
             raise EngineError("objective = 'forward' has no optimizer to steer")
+        self._engine = engine
         self._optimizer, self._parameters = engine.optimizer, engine.trained
         self._clip = clip
         self._rate: float | None = None
@@ -35,7 +36,7 @@ class LongRun:
 
     def set_rate(self, rate: float) -> None:
         """The learning rate from the next update on."""
-        self._rate = rate
+        self._rate = self._engine.steered_rate = rate
 
     def _before(self, optimizer: Any, *_: object) -> None:
         """What comes before every step of the optimizer."""

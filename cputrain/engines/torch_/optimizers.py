@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import torch
@@ -61,6 +62,31 @@ def adamw_arguments(experiment: Experiment) -> dict[str, Any]:
     }
 
 
+def said(optimizer: Steps, trained: Iterable[Tensor]) -> dict[str, Any]:
+    """What the optimizer says of itself, by the attributes of `OptimizerState`.
+
+    Args:
+        optimizer: whose groups are read.
+        trained: the tensors that it has to update.
+    """
+    groups, times = optimizer.param_groups, Counter(map(id, _parameters(optimizer)))
+    return {
+        "learning_rate": [group["lr"] for group in groups],
+        "betas": [[*group["betas"]] for group in groups if "betas" in group],
+        # Adafactor's are two, and its own.
+        "eps": [group["eps"] for group in groups if isinstance(group.get("eps"), float)],
+        "weight_decay": [group["weight_decay"] for group in groups],
+        "kernel": [_kernel_of(group) for group in groups],
+        "tensors": times.total(),
+        "once": sum(times[id(parameter)] == 1 for parameter in trained),
+        "state_bytes": state_bytes(optimizer) if steps_done(optimizer) else None,
+    }
+
+
+def _kernel_of(group: Mapping[str, Any]) -> str:
+    return next((name for name in ("fused", "foreach") if group.get(name)), "default")
+
+
 def _parameters(optimizer: Steps) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
@@ -93,13 +119,25 @@ def state_bytes(optimizer: Steps) -> int:
     )
 
 
-def step_single_tensor(optimizer: Steps) -> None:
-    """Let the optimizer update its smallest tensor by a zero gradient, then put everything back.
+FEW = 2**20
+"""Numbers of a tensor that is stepped and put back in some milliseconds."""
 
-    Parameters without a gradient are left alone, so this shows which kernel `step` takes
-    without training. No parameter may have a gradient before.
+
+def step_single_tensors(optimizer: Steps) -> None:
+    """Let the optimizer update its smallest tensor, and the largest of up to `FEW` numbers.
+
+    Each by itself, by a zero gradient, and everything is put back. Parameters without a gradient
+    are left alone, so this shows which kernel `step` takes without training. No parameter may
+    have a gradient before.
     """
-    parameter = min(_parameters(optimizer), key=Tensor.numel)
+    by_size = sorted(_parameters(optimizer), key=Tensor.numel)
+    step_single_tensor(optimizer, by_size[0])
+    for largest in [p for p in by_size[1:] if p.numel() <= FEW][-1:]:
+        step_single_tensor(optimizer, largest)
+
+
+def step_single_tensor(optimizer: Steps, parameter: Tensor) -> None:
+    """Let the optimizer update one tensor; see `step_single_tensors`."""
     state = optimizer.state.get(parameter)
     before = None if state is None else {name: _kept(value) for name, value in state.items()}
     value = parameter.detach().clone()

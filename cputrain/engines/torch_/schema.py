@@ -13,8 +13,8 @@ from cputrain.record.evidence import Evidence
 from cputrain.record.part import Count, Number, Part
 from cputrain.record.proof import Check
 
-OptimizerKernel = Literal["fused", "foreach", "default"]
-"""Of runtime.optimizer_kernel, those that torch has."""
+OptimizerKernel = Literal["fused", "foreach", "default", "several"]
+"""Of runtime.optimizer_kernel, those that torch has; or not the same for every tensor."""
 
 
 class PrecisionCheck(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -63,12 +63,45 @@ MASK = "aten::bernoulli_"
 """Draws a mask of dropout; its second input is the share that stays."""
 
 
+ACTIVATION = "cputrain activation: "
+"""Of an activation in a profile: its region, and before the names of the operators it calls."""
+
+
 class Given(TypedDict, total=False):
     """What operators were given, by the attributes of `TorchEvidence`."""
 
     logit_rows: int
     queries: int
+    heads: list[list[int]]
+    batched: list[int]
     dropped: list[float]
+
+
+class OptimizerState(Part, frozen=True, kw_only=True):
+    """The optimizer after the last step.
+
+    Attributes:
+        name: of the optimizer whose step was profiled.
+        learning_rate, betas, eps, weight_decay, kernel: as each of its groups has them; empty
+            where it has no such setting.
+        tensors: that its groups have; once: trained ones that stand there once.
+        updates: that the engine has made.
+        steered_rate: the learning rate that the last update was told to take, where a long run
+            has a schedule of its own.
+        state_bytes: see `optimizers.state_bytes`; None where a tensor has no state yet.
+    """
+
+    name: str | None
+    learning_rate: list[Number]
+    betas: list[list[Number]]
+    eps: list[Number]
+    weight_decay: list[Number]
+    kernel: list[str]
+    tensors: Count
+    once: Count
+    updates: Count
+    steered_rate: Number | None
+    state_bytes: Count | None
 
 
 class TorchEvidence(Evidence, frozen=True, kw_only=True):
@@ -87,6 +120,12 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
         logit_rows: the most rows of logits that existed at a time; queries: the most that a call of
             attention had for a head of a sequence or window. None in a compiled step, but for
             queries where an operator of attention ran; so is `dropped`.
+        heads: heads of queries, and of keys, that calls of the fused kernel had, each pair once.
+        batched: how many products those that are batched had at a time, each number once.
+        product_flops: operations of the matrix products of a micro-batch (`product_work`).
+        block_runs: how often the forward pass of a block ran, each number once; None where the
+            model is compiled.
+        optimizer: what it says of itself; None without one.
         graphs: first compilations of a piece of code; recompiles: all later ones.
         graph_breaks: pieces that the compiler left to Python.
         backend_called: whether a graph of this backend ran both ways, forward and backward.
@@ -104,6 +143,11 @@ class TorchEvidence(Evidence, frozen=True, kw_only=True):
     layer_products_by_library: dict[str, Count] | None = None
     logit_rows: Count | None = None
     queries: Count | None = None
+    heads: list[list[Count]] | None = None
+    batched: list[Count] | None = None
+    product_flops: Count | None = None
+    block_runs: list[Count] | None = None
+    optimizer: OptimizerState | None = None
     graphs: Count | None = None
     graph_breaks: Count | None = None
     recompiles: Count | None = None

@@ -95,12 +95,20 @@ class TorchSpec(Spec[TorchEvidence]):
         """torch.utils.checkpoint stops once it has every tensor that the backward pass asks for.
 
         Dropout keeps its mask, an int8 layer what it has rounded itself; and oneDNN's layer is a
-        function whose tensors are kept once it has run.
+        function whose tensors are kept once it has run. A compiler looks into these. It computes
+        the last block to its end, as nothing has kept what that gives to the last norm; inductor
+        keeps an int8 product, and one before dropout, instead. For counts that may be any block:
+        here the first, which has names of its own.
         """
-        by_function = experiment.runtime.matmul_backend == "onednn"
-        if experiment.model.dropout or experiment.training.precision in INT8 or by_function:
+        if not is_last(experiment, name):
             return False
-        return is_last(experiment, name)
+        compiler, drops = experiment.runtime.compile, experiment.model.dropout > 0
+        is_int8 = experiment.training.precision in INT8
+        if compiler == "inductor":
+            return drops or is_int8 or not name.startswith("h.0.")
+        if compiler == "aot_eager":
+            return not drops and not name.startswith("h.0.")
+        return not (drops or is_int8 or experiment.runtime.matmul_backend == "onednn")
 
     def threads(self, expected: int, readings: dict[str, Any]) -> list[Check]:
         """torch's own count, of the threads within an operation."""

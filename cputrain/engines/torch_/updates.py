@@ -23,15 +23,15 @@ class Updates(ABC):
 
     Args:
         parameters: that it updates.
-        lr: step size.
+        settings: "lr", the step size, and others under torch's names.
 
     Attributes:
-        param_groups: one, of all parameters, with "lr" in it.
+        param_groups: one, of all parameters, with the settings that every step reads anew.
         state: of each parameter that was updated; "step" counts its updates.
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
-        self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), "lr": lr}]
+    def __init__(self, parameters: Iterable[Tensor], **settings: Any) -> None:
+        self.param_groups: list[dict[str, Any]] = [{"params": list(parameters), **settings}]
         self.state: dict[Tensor, dict[str, Any]] = {}
         self._hooks: list[Callable[[Updates], None]] = []
 
@@ -50,7 +50,7 @@ class Updates(ABC):
                 if parameter not in self.state:
                     self.state[parameter] = self._first_state(parameter)
             with torch.no_grad():
-                self._update(parameters, group["lr"])
+                self._update(parameters, group)
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -62,7 +62,7 @@ class Updates(ABC):
     def _first_state(self, parameter: Tensor) -> dict[str, Any]: ...
 
     @abstractmethod
-    def _update(self, parameters: list[Tensor], lr: float) -> None: ...
+    def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None: ...
 
     def _states(self, parameters: list[Tensor]) -> list[dict[str, Any]]:
         return [self.state[parameter] for parameter in parameters]
@@ -88,9 +88,8 @@ class AdamW(Updates):
         weight_decay: float,
         **kernel: bool,
     ) -> None:
-        super().__init__(parameters, lr)
-        self._betas, self._eps, self._weight_decay = betas, eps, weight_decay
-        self._kernel = kernel
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(parameters, **settings, **kernel)
 
     def _first_state(self, parameter: Tensor) -> dict[str, Any]:
         return {
@@ -99,8 +98,8 @@ class AdamW(Updates):
             "exp_avg_sq": torch.zeros_like(parameter),
         }
 
-    def _update(self, parameters: list[Tensor], lr: float) -> None:
-        beta1, beta2 = self._betas
+    def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        beta1, beta2 = group["betas"]
         states = self._states(parameters)
         adamw(
             parameters,
@@ -112,11 +111,11 @@ class AdamW(Updates):
             amsgrad=False,
             beta1=beta1,
             beta2=beta2,
-            lr=lr,
-            weight_decay=self._weight_decay,
-            eps=self._eps,
+            lr=group["lr"],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
             maximize=False,
-            **self._kernel,
+            **_kernel(group),
         )
 
 
@@ -132,24 +131,23 @@ class SGD(Updates):
     def __init__(
         self, parameters: Iterable[Tensor], lr: float, weight_decay: float, **kernel: bool
     ) -> None:
-        super().__init__(parameters, lr)
-        self._weight_decay, self._kernel = weight_decay, kernel
+        super().__init__(parameters, lr=lr, weight_decay=weight_decay, **kernel)
 
     def _first_state(self, parameter: Tensor) -> dict[str, Any]:
         return {"step": 0}
 
-    def _update(self, parameters: list[Tensor], lr: float) -> None:
+    def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         sgd(
             parameters,
             _gradients(parameters),
             [],
-            weight_decay=self._weight_decay,
+            weight_decay=group["weight_decay"],
             momentum=0.0,
-            lr=lr,
+            lr=group["lr"],
             dampening=0.0,
             nesterov=False,
             maximize=False,
-            **self._kernel,
+            **_kernel(group),
         )
         for state in self._states(parameters):
             state["step"] += 1
@@ -171,21 +169,24 @@ class Lion(Updates):
         betas: tuple[float, float],
         weight_decay: float,
     ) -> None:
-        super().__init__(parameters, lr)
-        self._betas, self._weight_decay = betas, weight_decay
+        super().__init__(parameters, lr=lr, betas=betas, weight_decay=weight_decay)
 
     def _first_state(self, parameter: Tensor) -> dict[str, Any]:
         return {"step": 0, "exp_avg": torch.zeros_like(parameter)}
 
-    def _update(self, parameters: list[Tensor], lr: float) -> None:
-        beta1, beta2 = self._betas
+    def _update(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         for parameter, gradient in zip(parameters, _gradients(parameters), strict=True):
             state = self.state[parameter]
             moment = state["exp_avg"]
             state["step"] += 1
-            parameter.mul_(1 - lr * self._weight_decay)
+            parameter.mul_(1 - lr * group["weight_decay"])
             parameter.add_(moment.lerp(gradient, 1 - beta1).sign_(), alpha=-lr)
             moment.lerp_(gradient, 1 - beta2)
+
+
+def _kernel(group: dict[str, Any]) -> dict[str, bool]:
+    return {name: group[name] for name in ("foreach", "fused") if name in group}
 
 
 def _gradients(parameters: list[Tensor]) -> list[Tensor]:

@@ -8,6 +8,7 @@ from settled import settled
 from cputrain import engines
 from cputrain.data.batches import Batch
 from cputrain.engines import EngineError, executed
+from cputrain.engines.torch_ import product_work
 from cputrain.engines.torch_.schema import TorchEvidence
 from cputrain.knobs.inforce import NotInForce, require
 from cputrain.model import initial
@@ -42,11 +43,14 @@ def follows_eager(engine, batch_of):
 @pytest.mark.parametrize("attention", ["sdpa", "manual"])
 def test_aot_eager_is_one_graph(attention, batch_of):
     engine = build("aot_eager", attention)
+    experiment = TINY.but(compile="aot_eager", attention_backend=attention)
     follows_eager(engine, batch_of)
     for _ in range(2):  # looking compiles nothing
         evidence = engine.evidence(batch_of(TINY))
         assert all(check.ok for check in evidence.precision)
-        assert structs.replace(evidence, ops={}, precision=[]) == TorchEvidence(
+        shown = structs.replace(evidence, ops={}, precision=[], optimizer=None)
+        by_hand = TINY.training.batch_size * TINY.model.kv_heads
+        assert shown == TorchEvidence(
             graphs=1,
             graph_breaks=0,
             recompiles=0,
@@ -55,8 +59,10 @@ def test_aot_eager_is_one_graph(attention, batch_of):
             checkpointed=False,
             precision=[],
             queries=TINY.training.seq_len,
+            heads=[[TINY.model.n_head, TINY.model.kv_heads]] if attention == "sdpa" else [],
+            batched=[] if attention == "sdpa" else [by_hand],
+            product_flops=product_work.expected(experiment),
         )
-    experiment = TINY.but(compile="aot_eager", attention_backend=attention)
     require(executed.checks(experiment, evidence))
     other = {"sdpa": "manual", "manual": "sdpa"}[attention]
     with pytest.raises(NotInForce, match="fused attention kernels"):

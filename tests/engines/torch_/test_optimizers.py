@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 from cputrain.engines.torch_ import optimizers  # noqa: E402
 from cputrain.engines.torch_.evidence import optimizer_kernel, profiled  # noqa: E402
+from cputrain.report import paste  # noqa: E402
 
 BASE = settled(learning_rate=0.02, weight_decay=0.3, beta1=0.8, beta2=0.95, eps=1e-3)
 SHAPES = [(5, 7), (7,), (1,)]
@@ -174,7 +175,7 @@ def test_the_kernel_that_ran_is_seen(name, kernel):
     assert optimizer_kernel(profile) == kernel
     optimizer.zero_grad()
     with profiled() as profile:
-        optimizers.step_single_tensor(optimizer)
+        optimizers.step_single_tensors(optimizer)
     assert optimizer_kernel(profile) == kernel
     with profiled() as profile:
         torch.ones(3).add_(1)
@@ -190,7 +191,7 @@ def test_stepping_one_tensor_changes_nothing(name, kernel, before):
         optimizer = optimizers.make(BASE.but(optimizer=name, optimizer_kernel=kernel), mine)
         for n in range(before + 2):
             if look and n == before:
-                optimizers.step_single_tensor(optimizer)
+                optimizers.step_single_tensors(optimizer)
                 assert optimizers.steps_done(optimizer) == before
                 assert all(parameter.grad is None for parameter in mine)
             for parameter in mine:
@@ -259,3 +260,22 @@ def test_warm_up_reaches_the_optimizer():
 def test_an_update_of_nothing_is_refused():
     with pytest.raises(EngineError, match="accumulate some before"):
         build(SMALL).update()
+
+
+@pytest.mark.parametrize(("name", "kernel"), COMBINATIONS)
+def test_the_line_to_paste_is_a_call_of_the_same_optimizer(name, kernel):
+    line = paste.optimizer(name, kernel)
+    if line is None:
+        assert not hasattr(torch.optim, name.capitalize())
+        return
+    weights = [torch.ones(5, 7, requires_grad=True) for _ in range(2)]
+    t = BASE.but(optimizer=name, optimizer_kernel=kernel)
+    pasted = eval(line.replace("...", "weights[:1], lr=0.02, weight_decay=0.3"))
+    if name == "adamw":
+        pasted.param_groups[0].update(betas=(0.8, 0.95), eps=1e-3)
+    weights[0].grad, weights[1].grad = torch.full((5, 7), 0.5), torch.full((5, 7), 0.5)
+    with profiled() as profile:
+        pasted.step()
+    optimizers.make(t, weights[1:]).step()
+    assert torch.equal(*weights)
+    assert optimizer_kernel(profile) == kernel
