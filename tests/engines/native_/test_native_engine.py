@@ -55,6 +55,20 @@ def test_targets_that_are_all_ignored_have_no_loss_and_no_gradient(engine):
     assert not any(gradient.any() for gradient in engine.gradients(nothing).values())
 
 
+@pytest.mark.parametrize("level", ["O0", "O2", "Ofast"])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(
+    "name", ["h.0.ln_2.bias", "h.1.mlp.fc.weight", "h.0.attn.qkv.weight", "head.weight"]
+)
+def test_what_is_not_a_number_is_in_the_loss(batch_of, level, sign, name):
+    """Also where relu would make 0 of it, and of one logit that no target asks for."""
+    experiment = SMALL.but(activation="relu", tied=False, cc_level=level)
+    weights, batch = initial.initial_weights(experiment), batch_of(experiment)
+    unasked = min(set(range(experiment.model.vocab_size)) - set(batch.targets.ravel()))
+    weights[name][unasked % len(weights[name])] = np.copysign(np.float32(np.nan), sign)
+    assert np.isnan(engines.build(experiment, weights).loss(batch))
+
+
 def test_batches_of_any_layout_are_taken(engine, batch_of):
     batch = batch_of(SMALL)
     other = Batch(np.asfortranarray(batch.inputs.astype(np.int32)), batch.targets[:, ::-1][:, ::-1])

@@ -34,7 +34,7 @@ static void relu(long n, float *restrict x, float *restrict after)
 {
 #pragma omp simd
     for (long i = 0; i < n; i++) {
-        after[i] = x[i] > 0 ? x[i] : 0;
+        after[i] = above_zero(x[i]);
         x[i] = x[i] > 0 ? 1 : 0;
     }
 }

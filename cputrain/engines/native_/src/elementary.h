@@ -4,7 +4,33 @@
 
 #include <stdint.h>
 
-/* exp(x) for x <= 0; below -87 it is exp(-87).
+/* With -ffast-math compilers take every number to be none of NaN; integers they leave alone. */
+union bits {
+    float number;
+    uint32_t whole;
+};
+
+/* x; NaN where `other` is. */
+static inline float or_nan(float x, float other)
+{
+    union bits result = {.number = x};
+    const union bits of = {.number = other};
+    result.whole |= (of.whole & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : 0;
+    return result.number;
+}
+
+/* max(x, 0); NaN where x is.
+
+   0 is what has the bits from 0x80000000, -0, to 0xff800000, -infinity: moved, as numbers with a
+   sign, they are the highest ones. NaN with a sign lies above them and is one of the lowest. */
+static inline float above_zero(float x)
+{
+    union bits u = {.number = x};
+    u.whole = (int32_t)(u.whole + 0x807fffff) < 0x007fffff ? u.whole : 0;
+    return u.number;
+}
+
+/* exp(x) for x <= 0; below -87 it is exp(-87), and of NaN any number.
 
    x = n ln 2 + r, |r| <= ln 2 / 2; exp(r) by a polynomial of its own minimax fit with a relative
    error of 3e-9, so what is left is rounding: 2e-7 of the result with fused multiply-add,
@@ -20,11 +46,9 @@ static inline float exp_negative(float x)
     p = p * r + 0.166665206f;
     p = p * r + 0.499999934f;
     p = p * r * r + r + 1.0f;
-    union {
-        int32_t whole;
-        float number;
-    } power = {.whole = (n + 127) * (1 << 23)};
-    return p * power.number;
+    union bits result = {.number = p}; /* times 2^n */
+    result.whole += (uint32_t)n << 23;
+    return result.number;
 }
 
 /* The tail of the normal distribution beyond x >= 0, given exp(-x^2 / 2).

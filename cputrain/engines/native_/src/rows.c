@@ -30,13 +30,15 @@ float row_largest(int n, const float *x)
 
 float row_exp(int n, float *x, float scale, float largest)
 {
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
+    float sum = 0, distances = 0; /* the latter NaN where any number is: they have one sign */
+#pragma omp simd reduction(+ : sum, distances)
     for (int i = 0; i < n; i++) {
-        x[i] = exp_negative(scale * (x[i] - largest));
+        const float below = largest - x[i];
+        distances += below;
+        x[i] = exp_negative(-scale * below);
         sum += x[i];
     }
-    return sum;
+    return or_nan(sum, distances);
 }
 
 void row_scale(int n, float *x, float factor)
