@@ -76,8 +76,20 @@ class Job(Preparation):
 
     @property
     def start_loss(self) -> float:
-        """The loss of the first batch before any step; compiled, as the first step saw it."""
+        """The loss of the first batch before any step; until it is known, that of the first step.
+
+        objective = "forward" keeps the latter, which is the same: one batch, without dropout.
+        """
         return self.stepper.losses[0] if self.first_loss is None else self.first_loss
+
+    def ask_first_loss(self, weights: Weights) -> None:
+        """Ask what a compiled engine was not asked before its first step.
+
+        Args:
+            weights: the present ones.
+        """
+        if self.first_loss is None and self.experiment.training.objective != "forward":
+            self.first_loss = proof.start_loss(self.engine, self.feed.first, self.initial, weights)
 
     def prove(self) -> None:
         """Prove that the model has trained so far, answer, and live on."""
@@ -87,6 +99,7 @@ class Job(Preparation):
         """What shows that the model trained; raises for what does not hold."""
         self.say(Phase(what="proving that the model trained"))
         checks = self.checked_again()
+        self.ask_first_loss(weights)
         trained, last_loss = proof.trained(
             self.experiment,
             self.engine,

@@ -52,7 +52,7 @@ class Preparation:
 
     Attributes:
         phases: seconds of each part of its life so far.
-        first_loss: of the first batch before any step; None where the first step tells it.
+        first_loss: of the first batch before any step; None until the proof where steps compile.
         warm_step_s: the fastest step of the warm-up; None where a first step is timed.
         evidence: what a step executed, when `in_force` looked last.
         gradients_hold: whether it saw that all that is trained has a gradient.

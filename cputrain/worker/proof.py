@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from cputrain.engines import Engine, Weights
 
 
+def start_loss(engine: Engine, first: Batch, before: Weights, after: Weights) -> float:
+    """The loss of the first batch before any step, as the engine computes it now.
+
+    A compiled engine is not asked before its first step, which compiles; and that step's own loss
+    is that of all its micro-batches, with dropout.
+
+    Args:
+        before, after: the weights before the first step and now, which are put back.
+    """
+    engine.load_weights(before)
+    try:
+        return engine.loss(first)
+    finally:
+        engine.load_weights(after)
+
+
 def trained(
     experiment: Experiment,
     engine: Engine,

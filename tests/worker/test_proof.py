@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from settled import settled
 
+from cputrain import engines
+from cputrain.data.batches import Batch
+from cputrain.engines import EngineError
 from cputrain.errors import DidNotTrain
 from cputrain.model import shapes
-from cputrain.worker import gates
+from cputrain.model.initial import initial_weights
+from cputrain.worker import gates, proof
 from cputrain.worker.preparation import Preparation
 
 BEFORE = {"a": np.ones(3), "b": np.zeros(2)}
@@ -54,3 +58,20 @@ def test_a_look_that_shows_no_gradient_leaves_it_to_the_proof():
     assert worker.gradients_hold
     worker._hold_gradients(ones | {"wte": np.zeros(1)})  # compiled again, say
     assert not worker.gradients_hold
+
+
+def test_the_loss_at_the_start_is_asked_with_its_weights_and_then_those_of_now_are_back():
+    sizes = {"n_layer": 1, "n_embd": 8, "n_head": 1, "seq_len": 4}
+    experiment = settled(engine="numpy", attention_backend="manual", **sizes)
+    engine = engines.build(experiment, initial_weights(experiment))
+    batch = Batch(np.arange(4)[None], np.arange(1, 5)[None])
+    start, loss = engine.weights(), engine.loss(batch)
+    for _ in range(3):
+        engine.train_step(batch)
+    now = engine.weights()
+    assert proof.start_loss(engine, batch, start, now) == loss > engine.loss(batch)
+    with pytest.raises(EngineError, match="shape"):
+        proof.start_loss(engine, Batch(batch.inputs[:, :2], batch.targets[:, :2]), start, now)
+    back = engine.weights()
+    assert all(np.array_equal(now[name], back[name]) for name in now)
+    assert engine.steps_done == 3

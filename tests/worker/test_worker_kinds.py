@@ -9,8 +9,10 @@ from settled import FEW_STEPS, settled
 torch = pytest.importorskip("torch")
 
 
-from cputrain import environ  # noqa: E402
+from cputrain import engines, environ  # noqa: E402
+from cputrain.data import feed  # noqa: E402
 from cputrain.experiment import Experiment  # noqa: E402
+from cputrain.model.initial import initial_weights  # noqa: E402
 from cputrain.record.cell import CellKey  # noqa: E402
 from cputrain.run import compiled  # noqa: E402
 from cputrain.run.cell import CellRun  # noqa: E402
@@ -65,6 +67,19 @@ def test_whole_steps_are_timed_where_one_is_a_single_program(leased):
     parts = {"grad_accum": 4, "micro_batches": 2}
     record = run(Experiment().but(engine="jax", n_layer=1, n_embd=64, seq_len=32, **parts))
     assert record["composed"] is None and record["samples"]
+
+
+@pytest.mark.parametrize("compiler", ["xla", "aot_eager"])
+def test_a_compiled_step_s_loss_fell_from_that_of_the_first_batch_alone(leased, compiler):
+    """The first step's own is of both its micro-batches, with dropout."""
+    engine = "jax" if compiler == "xla" else "torch"
+    pytest.importorskip(engine)
+    experiment = SMALL.but(grad_accum=2, dropout=0.2, attention_backend="manual")
+    record = run(experiment.but(engine=engine, compile=compiler))
+    batch = feed.open_feed(experiment, leased / "data", offline=True).first
+    plain = engines.build(experiment, initial_weights(experiment))
+    assert record["first_loss"] == pytest.approx(plain.loss(batch), rel=1e-5)
+    assert record["status"] == "ok" and record["last_loss"] < record["first_loss"]
 
 
 def test_what_bf16_cannot_move_is_named_with_the_reason(leased):

@@ -119,6 +119,7 @@ class AlteredJob(Job):
         with self._noting("steps"):
             gates.steps(steps, self.engine.steps_done)
         with self._noting("training"):
+            self.ask_first_loss(weights)
             seen, last_loss = proof.trained(
                 self.experiment, self.engine, first, self.initial, weights, self.start_loss, steps
             )
