@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import PART_OF, Experiment, ExperimentError
 from cputrain.experiment.described import FIELDS, described, is_flag, value_of, values
@@ -39,8 +38,7 @@ def add_fields(parser: argparse.ArgumentParser, titles: Mapping[str, str]) -> No
         if is_flag(name):
             group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, help=text)
         else:
-            taken = "|".join(specs.NAMES) if name == "engine" else values(name)
-            group.add_argument(flag, dest=name, metavar=taken, help=text)
+            group.add_argument(flag, dest=name, metavar=values(name), help=text)
 
 
 def _shown(value: object) -> str:
