@@ -57,7 +57,9 @@ def script_lines(best: Experiment, default: Experiment, again: str) -> list[str]
     """
     engine = best.runtime.engine
     if engine != specs.FIRST:
-        words = " ".join(filter(None, ("python3 bench.py tune", again, "--keep engine")))
+        # A flag that comes later counts.
+        onto = "" if default.runtime.engine == specs.FIRST else f"--engine {specs.FIRST}"
+        words = " ".join(filter(None, ("python3 bench.py tune", again, onto, "--keep engine")))
         return [
             f"for a PyTorch script of your own nothing was measured: engine={engine} is not torch; "
             f"{words} finds what torch can do"

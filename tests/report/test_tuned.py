@@ -163,6 +163,8 @@ def test_of_another_engine_nothing_carries_over_and_it_says_what_to_run():
     best = specs.settle(settled().but(engine="native", compile=None, attention_backend=None))
     (said,) = script_lines(best, settled(), "--preset wiki-24m")
     assert "python3 bench.py tune --preset wiki-24m --keep engine" in said
+    (said,) = script_lines(best, best, "--engine native")
+    assert "python3 bench.py tune --engine native --engine torch --keep engine" in said
 
 
 def test_where_no_race_fitted_the_budget_is_what_was_too_short():
