@@ -23,7 +23,8 @@ def add(verbs: flags.Verbs) -> None:
     flags.steps(
         train,
         "--nproc",
-        "processes that share each step's batch (torch); going on, also another number",
+        "processes that share each step's batch (torch); going on, also another number; short "
+        "for --processes",
     )
     model_flags.add(train)
     flags.offline(train)
@@ -45,8 +46,8 @@ def add_run(train: argparse.ArgumentParser) -> None:
     )
     at = "with --resume: from this checkpoint (default: the latest)"
     flags.steps(train, "--at", at, metavar="STEP")
-    flags.above_zero(train, "--lr", "RATE", "largest learning rate")
-    warm_up = "steps of linear growth before the decay to a tenth (default: the model's)"
+    flags.above_zero(train, "--lr", "RATE", "largest learning rate; short for --learning-rate")
+    warm_up = "steps of linear growth before the decay to a tenth; short for --lr-warmup-steps"
     flags.steps(train, "--warmup-steps", warm_up)
     flags.above_zero(train, "--clip", "NORM", "scale longer gradients down to it")
     every = "steps between two evaluations (default: a twentieth of the run)"
