@@ -85,8 +85,10 @@ def statement(cells: Sequence[CellRow]) -> Statement | None:
         text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
     its = trust.verified(cells)
     if its.dropped > BUSY * its.pairs:
-        text += f" Others had the CPUs during {its.dropped} of {counted(its.pairs, 'pair')} of"
-        text += " blocks, so it is the time beside them: python3 bench.py doctor says who."
+        text += f" During {its.dropped} of {counted(its.pairs, 'pair')} of blocks others had the"
+        text += (
+            " CPUs, or they were moved, which is in this time: python3 bench.py doctor says who."
+        )
     return Statement(text, tuple(rows))
 
 

@@ -37,8 +37,8 @@ def statement(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]]) ->
     parts = [_open(open_cells, candidates, command)] if open_cells else []
     if held_up:
         parts.append(
-            f"No effect yet: {counted(len(held_up), 'cell')}, as others had the CPUs during all "
-            "pairs: python3 bench.py doctor says who."
+            f"No effect yet: {counted(len(held_up), 'cell')}, as others had the CPUs, or moved "
+            "them, during all pairs: python3 bench.py doctor says who."
         )
     return Statement(" ".join(parts), rows)
 
