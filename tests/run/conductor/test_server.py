@@ -123,11 +123,11 @@ def test_a_worker_that_is_not_there_is_a_line_and_the_conductor_goes_on(lease, a
 
 def test_what_this_machine_has_not_is_a_line_and_the_conductor_goes_on(lease, asks):
     opened = lease()
-    with pytest.raises(CellFailed, match="9999") as caught:
-        opened.ask(asks(Start, EXPERIMENT.but(cores=9999)), Started)
+    with pytest.raises(CellFailed, match="4096") as caught:
+        opened.ask(asks(Start, EXPERIMENT.but(cores=4096)), Started)
     assert "\n" not in caught.value.reason
-    with pytest.raises(CellFailed, match=r"the reference beside it: .*9999"):
-        opened.ask(asks(Refer, EXPERIMENT.but(cores=9999)), Started)
+    with pytest.raises(CellFailed, match=r"the reference beside it: .*4096"):
+        opened.ask(asks(Refer, EXPERIMENT.but(cores=4096)), Started)
     assert opened.ask(asks(Start), Started).worker
 
 
