@@ -24,6 +24,15 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
+def noise(project: Project) -> Project:
+    """A/A cells, without which nothing has an interval."""
+    project.suite("Baseline", "copy", ("A", "B", "C", "D"))
+    for copy in "ABCD":
+        project.cell("Baseline", copy, 0.042)
+    return project
+
+
+@pytest.fixture
 def made(tmp_path: Path) -> Made:
     """A machine that has measured the noise of claims."""
     from made_claims import Made
