@@ -75,3 +75,13 @@ def sweep(project: Project) -> Project:
     project.cell("AttentionBackend", "manual", 0.0643, usual.but(attention_backend="manual"))
     project.save()
     return project
+
+
+@pytest.fixture
+def two(project: Project) -> Project:
+    """Two machines, of which the second takes half as long, but for one attention."""
+    from made_compared import measured
+
+    measured(project, "old", 1.0, manual=0.7)
+    measured(project, "new", 0.5, manual=1.5, facts={"isa": "avx avx512f", "kernel": "6.8"})
+    return project

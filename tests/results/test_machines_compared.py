@@ -1,6 +1,5 @@
 """Two machines beside each other: what is equal, what pays on one alone, what a page says of it."""
 
-import json
 import math
 import re
 from dataclasses import replace
@@ -10,27 +9,16 @@ import pytest
 from made_compared import measured
 from made_project import Project, worker
 from markdown_it import MarkdownIt
-from roots import take_root
 from settled import settled
 
 from cputrain import paths
 from cputrain.analysis.machines import differing, equal, machine
-from cputrain.commands import cli
 from cputrain.report import compared, compared_plot, compared_table
-from cputrain.report.export import export
 from cputrain.report.picture import color
 
 pytestmark = pytest.mark.tools
 
 EVIL = '<img src=x onerror=alert(1)> [a](javascript:b) | `c` \x1b]0;d\x07 =HYPERLINK("e")'
-
-
-@pytest.fixture
-def two(project):
-    """Two machines, of which the second takes half as long, but for one attention."""
-    measured(project, "old", 1.0, manual=0.7)
-    measured(project, "new", 0.5, manual=1.5, facts={"isa": "avx avx512f", "kernel": "6.8"})
-    return project
 
 
 def beside(project, first="old", other="new"):
@@ -197,74 +185,6 @@ def test_cells_without_pairs_are_in_their_suite_and_in_no_mean(two):
         two.cell("Preset", "one", 0.5, machine=name, reference=None)
     its = beside(two, "bare", "naked")
     assert its.engines == [] and [line.suite for line in compared.surest(its)] == ["Preset"]
-
-
-@pytest.fixture
-def here(two, monkeypatch):
-    take_root(monkeypatch, two.root)
-    return two
-
-
-def said(capsys):
-    output = capsys.readouterr()
-    return output.out + output.err
-
-
-def test_the_verb_writes_page_tables_and_picture_and_the_index_links_them(here, capsys):
-    assert cli.main(["compare", "old", "new"]) == 0
-    text = said(capsys)
-    assert "old beside new" in text and "slower (4 suites" in text and "cannot be paired" in text
-    assert "weighs each by how surely it is told" in text
-    folder = here.root / "result" / "compare"
-    files = {f"old-new.{ending}" for ending in ("md", "csv", "parquet", "svg")}
-    assert {path.name for path in folder.iterdir()} == files
-    page = (folder / "old-new.md").read_text()
-    assert "| torch | " in page and "pays on" in page and "![" in page
-    assert "Drift between two machines cannot be paired away" in page
-    export(here.root)
-    assert "[old-new](compare/old-new.md)" in here.page()
-
-
-def test_several_machines_stand_beside_the_first(here, capsys):
-    measured(here, "third", 2.0)
-    assert cli.main(["compare", "old", "new", "third"]) == 0
-    page = (here.root / "result/compare/old-new-third.md").read_text()
-    assert page.startswith("# old beside new, third\n") and "## Beside third" in page
-    picture = (here.root / "result/compare/old-new-third.svg").read_text()
-    assert "torch, new" in picture and "torch, third" in picture
-
-
-def test_one_with_nothing_in_common_keeps_no_other_out(here, capsys):
-    here.suite("Width", "n_embd", (128, 256))
-    here.cell("Width", 256, 0.03, machine="lone")
-    assert cli.main(["compare", "old", "lone", "new"]) == 0
-    text = said(capsys)
-    assert "old and lone have no experiment in common" in text and "old beside new" in text
-    assert (here.root / "result/compare/old-new.md").is_file()
-
-
-def test_the_examples_machine_is_known_from_the_start(here, capsys):
-    shipped = json.loads((paths.PROJECT / "example/example.json").read_text())["machine"]
-    assert cli.main(["compare", "old"]) == 2  # made experiments, and other numbers of parameters
-    assert f"old and {shipped} have no experiment in common" in said(capsys)
-    assert cli.main(["compare", shipped]) == 2
-    assert f"one beside {shipped}, as in python3 bench.py compare new {shipped}" in said(capsys)
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["old", "nwe"], "no records of a machine 'nwe'; did you mean new?"),
-        (["old", "\x1b[31mzzzzzz"], "there are: "),
-        (["old", "old"], "old is named twice: compare takes different machines"),
-        ([], "compare needs two machines, known here: "),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line(here, capsys, words, line):
-    assert cli.main(["compare", *words]) == 2
-    text = said(capsys)
-    assert line in text and len(text.splitlines()) == 1 and "\x1b" not in text
-    assert not (here.root / "result" / "compare").exists()
 
 
 def test_what_records_say_is_shown_and_not_obeyed(project):
