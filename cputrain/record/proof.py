@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from cputrain.record.part import Count, Part
+from cputrain.record.part import Count, Number, Part
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +37,8 @@ class Trained(Part, frozen=True, kw_only=True):
             JSON the first is "steps_asked".
         parameters, parameters_moved: weight tensors, and how many of them changed.
         excused: tensors that need not have changed, each with the reason.
+        spike_loss: of the first batch when it was first asked, where that was not below the start
+            and was so after each of the next two steps; of other models None.
     """
 
     steps_taken: Count = field(name="steps_asked")
@@ -44,3 +46,4 @@ class Trained(Part, frozen=True, kw_only=True):
     parameters: Count
     parameters_moved: Count
     excused: dict[str, str] = field(default_factory=dict)
+    spike_loss: Number | None = None

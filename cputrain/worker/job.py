@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec import structs
 
 from cputrain.machine.memory import peak_or_reason
 from cputrain.record import requests
@@ -93,25 +93,29 @@ class Job(Preparation):
 
     def prove(self) -> None:
         """Prove that the model has trained so far, answer, and live on."""
-        self.say(self.proven(self.engine.weights()))
+        finished, _ = self.proven()
+        self.say(finished)
 
-    def proven(self, weights: Weights) -> Finished:
-        """What shows that the model trained; raises for what does not hold."""
+    def proven(self) -> tuple[Finished, Weights]:
+        """What shows that the model trained, and its weights; raises for what does not hold."""
         self.say(Phase(what="proving that the model trained"))
-        checks = self.checked_again()
+        checks, weights = self.checked_again(), self.engine.weights()
         self.ask_first_loss(weights)
-        trained, last_loss = proof.trained(
+        last_loss, spike = self.last_loss()
+        if spike is not None:  # it has trained on
+            checks, weights = self.checked_again(), self.engine.weights()
+        trained = proof.trained(
             self.experiment,
             self.engine,
             self.feed.first,
             self.initial,
             weights,
-            self.start_loss,
+            (self.start_loss, last_loss),
             steps=len(self.stepper.losses),
             gradients_hold=self.gradients_hold,
         )
-        return Finished(
-            trained=trained,
+        finished = Finished(
+            trained=structs.replace(trained, spike_loss=spike),
             last_loss=last_loss,
             evidence=encoded(self.evidence),
             in_force=checks,
@@ -120,6 +124,13 @@ class Job(Preparation):
             phases=self.phases,
             so_far=self.so_far(),
         )
+        return finished, weights
+
+    def last_loss(self) -> tuple[float, float | None]:
+        """See `proof.past_spike`; a model that only ran forward has none to pass."""
+        if self.experiment.training.objective == "forward":
+            return self.engine.loss(self.feed.first), None
+        return proof.past_spike(self.engine, self.feed.first, self.start_loss, self.stepper.train)
 
     def finish(self) -> None:
         """Prove that the model trained, save it, answer."""
@@ -127,16 +138,13 @@ class Job(Preparation):
             self.phases["first_step_s"] = self.stepper.training_s
             self.say(Phase(what="training on, so that there is something to prove"))
             self.stepper.train(STEPS_AFTER_FIRST)
-        weights = self.engine.weights()
         with self.phase("prove_s", "proving that the model trained"):
-            finished = self.proven(weights)
+            finished, weights = self.proven()
         self.feed.close()
         with self.phase("save_s", "saving the model"):
             folder, cap = Path(self.request.folder), self.request.model_cap_bytes
             model_file, note = saved.save(folder, self.experiment, weights, cap)
-        self.say(
-            msgspec.structs.replace(finished, model_file=model_file, note=note, phases=self.phases)
-        )
+        self.say(structs.replace(finished, model_file=model_file, note=note, phases=self.phases))
 
 
 def main(kind: Callable[[JobRequest, int], Job] = Job) -> int:

@@ -102,13 +102,14 @@ class AlteredJob(Job):
         sample = Sample(step_s=step_s, loss=losses, disturbed=disturbed)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
 
-    def proven(self, weights: Weights) -> Finished:
+    def proven(self) -> tuple[Finished, Weights]:
         """What an honest worker would have to prove, and what speaks against it."""
         from cputrain.data.corpus import DataError
         from cputrain.worker import gates, proof
 
         self.say(Phase(what="asking what the training gates say"))
-        first, steps = self.feed.first, len(self.stepper.losses)
+        first, weights = self.feed.first, self.engine.weights()
+        steps = len(self.stepper.losses)
         last_loss = self.engine.loss(first)
         seen = Trained(steps_taken=steps, steps_done=0, parameters=len(weights), parameters_moved=0)
         with self._noting("targets"):
@@ -120,11 +121,12 @@ class AlteredJob(Job):
             gates.steps(steps, self.engine.steps_done)
         with self._noting("training"):
             self.ask_first_loss(weights)
-            seen, last_loss = proof.trained(
-                self.experiment, self.engine, first, self.initial, weights, self.start_loss, steps
+            losses = self.start_loss, last_loss
+            seen = proof.trained(
+                self.experiment, self.engine, first, self.initial, weights, losses, steps
             )
         busiest = max(self._cpu_time.values(), default=0)
-        return Finished(
+        finished = Finished(
             trained=seen,
             last_loss=last_loss,
             evidence=encoded(
@@ -141,6 +143,7 @@ class AlteredJob(Job):
             phases=self.phases,
             so_far=self.so_far(),
         )
+        return finished, weights
 
     def _unaltered(self, batch: Any) -> None:
         """Hold a batch as it was trained on against the text. Raises DidNotTrain."""
