@@ -142,11 +142,14 @@ class Suite(Variable):
 
     @classmethod
     def require_own_name(cls) -> None:
-        """Raise ExperimentError where another file has a suite of this name: records would mix.
+        """Raise ExperimentError where records of this name's folder would be others' too.
 
-        It sees the files that this process has imported. asv's server imports all before it forks
-        a cell's process; with `--launch-method spawn` that has its own only.
+        Of other files it sees those that this process has imported. asv's server imports all before
+        it forks a cell's process; with `--launch-method spawn` that has its own only.
         """
+        if not cls.__name__[0].isupper():
+            rule = "a suite's name begins with a capital letter, unlike the folders of verbs"
+            raise ExperimentError(f"{cls.__name__}: {rule}: rename it")
         package = cls.__module__.split(".")[0]
         for name, module in list(sys.modules.items()):
             if name.split(".")[0] != package or name == cls.__module__:

@@ -185,6 +185,15 @@ def test_suites_of_one_name_in_two_files_are_none_and_what_is_only_imported_is_n
             plan.refuse(broken, regexes)
 
 
+@pytest.mark.parametrize("folder", ["quick", "claims", "train"])
+def test_a_suite_named_as_a_folder_of_records_is_refused(written, folder):
+    suite = COPIED.format(other="added").replace("class Heads", f"class {folder}")
+    written(files={"mine.py": suite}, values="(4,)")
+    suites, (broken,) = plan.survey()
+    assert [planned.name for planned in suites] == ["Heads", "Good"]
+    assert broken.line.startswith(f"benchmarks/mine.py: {folder}: a suite's name begins with")
+
+
 def test_how_many_steps_a_block_has_is_left_to_its_worker():
     for planned in ALL:
         if planned.name in ("Depth", "BatchSize", "SeqLen"):
