@@ -96,7 +96,7 @@ class Job(Preparation):
         finished, _ = self.proven()
         self.say(finished)
 
-    def proven(self) -> tuple[Finished, Weights]:
+    def proven(self) -> tuple[Finished, saved.Weights]:
         """What shows that the model trained, and its weights; raises for what does not hold."""
         self.say(Phase(what="proving that the model trained"))
         checks, weights = self.checked_again(), self.engine.weights()

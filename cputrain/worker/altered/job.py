@@ -17,7 +17,7 @@ from cputrain.record.evidence import encoded
 from cputrain.record.proof import Check, Trained
 from cputrain.record.requests import JobRequest, SampleCommand
 from cputrain.record.sample import Sample
-from cputrain.worker import blocks
+from cputrain.worker import blocks, saved
 from cputrain.worker.job import Job
 from cputrain.worker.watch import DISTURBED_SHARE, Watch
 
@@ -102,7 +102,7 @@ class AlteredJob(Job):
         sample = Sample(step_s=step_s, loss=losses, disturbed=disturbed)
         self.say(Sampled(sample=sample, peak=self.peak_memory(), so_far=self.so_far()))
 
-    def proven(self) -> tuple[Finished, Weights]:
+    def proven(self) -> tuple[Finished, saved.Weights]:
         """What an honest worker would have to prove, and what speaks against it."""
         from cputrain.data.corpus import DataError
         from cputrain.worker import gates, proof
