@@ -135,9 +135,9 @@ def command(pieces: Sequence[Piece], family: Family) -> str:
     chosen = [LIBRARIES[piece.name] for piece in pieces]
     if not chosen[0].has_wheel:  # there is none for this machine
         return given(pieces[0].name)
+    install = f"-m pip install {shlex.join(library.wheel for library in chosen)}"
     stacks = library_search.prefixes()
     if stacks:
-        python = shlex.quote(str(stacks[0] / "bin/python"))
-    else:  # its star is for the shell
-        python = f"{shlex.quote(str(paths.PROJECT))}/{NO_ENVIRONMENT}"
-    return f"{python} -m pip install {shlex.join(library.wheel for library in chosen)}"
+        return f"{shlex.quote(str(stacks[0] / 'bin/python'))} {install}"
+    # Its star is for the shell.
+    return f"{shlex.quote(str(paths.PROJECT))}/{NO_ENVIRONMENT} {install}, after the first run"

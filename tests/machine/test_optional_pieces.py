@@ -115,6 +115,7 @@ def test_before_the_first_run_the_wheels_of_requirements_are_not_missing(
     findings = by_start(tree.root)
     assert "mkl" in findings and "mimalloc" not in findings
     assert findings["mkl"].do.startswith(f"{paths.PROJECT}/.asv/env/")
+    assert findings["mkl"].do.endswith(", after the first run")
     coming = [
         f.text for f in optional_pieces.findings(tree.root) if "asv's environment brings" in f.text
     ]
