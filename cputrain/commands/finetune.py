@@ -9,10 +9,11 @@ from typing import Any
 from msgspec import structs
 
 from cputrain.commands import prompts, run_names, train
+from cputrain.commands.finetune_flags import SHAPE
 from cputrain.commands.sessions import here, without_models
 from cputrain.data import tokenizer_file
 from cputrain.errors import UsageError
-from cputrain.experiment import PART_OF, Experiment
+from cputrain.experiment import Experiment
 from cputrain.experiment.runtime import Runtime
 from cputrain.experiment.system import System
 from cputrain.record.plan import Start
@@ -23,11 +24,6 @@ from cputrain.sweep.training.planned import PlannedRun
 from cputrain.sweep.training.source import Source
 from cputrain.sweep.training.verb import TrainingRun
 
-SHAPE = (
-    *(name for name, part in PART_OF.items() if part == "model" and name != "dropout"),
-    *("seq_len", "objective", "dataset"),
-)
-"""Fields that a trained model keeps."""
 MERGED = ("fp32", "bf16", "mixed")
 """Precisions in which additions merged into weights are what they were beside them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cputrain.commands import arguments, flags, model_flags, prompt_flags, train_flags
+from cputrain.experiment import PART_OF
 
 USAGE = "bench.py finetune --from RUN --method full|head|lora --steps N [--data FILE ...] [...]"
 DESCRIPTION = """\
@@ -11,9 +12,12 @@ additions to its attention (LoRA). Tokenizer and shape are the model's own; trai
 those of its run where no flag says otherwise. The new run's model is a whole one again.
 """
 SOURCE = "of a run, its folder, or a model.safetensors of one"
-TITLES = model_flags.TITLES | {
-    "model": "the model: dropout may be another one, the rest stays as it was trained"
-}
+TITLES = model_flags.TITLES | {"model": "the model, whose shape stays as it was trained"}
+SHAPE = (
+    *(name for name, part in PART_OF.items() if part == "model" and name != "dropout"),
+    *("seq_len", "objective", "dataset"),
+)
+"""Fields that a trained model keeps: their flags are taken, and refused for another value."""
 
 
 def add(verbs: flags.Verbs) -> None:
@@ -27,7 +31,7 @@ def add(verbs: flags.Verbs) -> None:
         help="what is trained: everything, a head of its own, or low-rank additions",
     )
     train_flags.add_run(finetune)
-    model_flags.add_fields(finetune, TITLES)
+    model_flags.add_fields(finetune, TITLES, hidden=SHAPE)
     flags.offline(finetune)
     sample = verbs.add_parser("sample", help="have a trained model continue a text")
     sample.add_argument("name", metavar="NAME", help=SOURCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_fields(parser, TITLES)
 
 
-def add_fields(parser: argparse.ArgumentParser, titles: Mapping[str, str]) -> None:
-    """Let a parser take each field by name, under a title for its part."""
+def add_fields(
+    parser: argparse.ArgumentParser, titles: Mapping[str, str], hidden: Collection[str] = ()
+) -> None:
+    """Let a parser take each field by name, under a title for its part.
+
+    Args:
+        hidden: fields that `--help` does not list.
+    """
     groups = {part: parser.add_argument_group(title) for part, title in titles.items()}
     usual = Experiment().flat()
     for name in FIELDS:
         flag = f"--{name.replace('_', '-')}"
         group, text = groups[PART_OF[name]], f"baseline: {_shown(usual[name])}"
+        text = argparse.SUPPRESS if name in hidden else text
         if is_flag(name):
             group.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, help=text)
         else:

@@ -42,6 +42,14 @@ def planned(monkeypatch):
     return plan
 
 
+def test_help_lists_no_flag_of_the_shape_that_a_model_keeps(capsys):
+    with pytest.raises(SystemExit):
+        cli.parse(["finetune", "--help"])
+    text = capsys.readouterr().out
+    assert not {"--n-layer", "--seq-len", "--vocab-size"} & {*text.split()}
+    assert {"--dropout", "--batch-size", "--engine"} <= {*text.split()}
+
+
 def refused(capsys, *words):
     assert cli.main([*words]) == 2
     error = capsys.readouterr().err
