@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
+from msgspec import structs
 
 from cputrain.engines import EngineError, Looked, check_weights
 from cputrain.engines.accumulating import weighed
 from cputrain.engines.batch import check
-from cputrain.engines.jax_ import evidence, optimizers
+from cputrain.engines.jax_ import evidence, optimizers, updates
+from cputrain.engines.jax_.arrays import copies, placed, zeros
 from cputrain.engines.jax_.layers import Parameters
 from cputrain.engines.jax_.schema import JaxEvidence
 from cputrain.engines.jax_.steps import Steps
@@ -47,13 +49,14 @@ class JaxEngine:
         self.load_weights(weights)
         self._begin(Steps(experiment))
         self._sum: Parameters | None = None
+        self._has_looked = False
         self.drawn = 0
 
     def _begin(self, steps: Steps) -> None:
         self._steps = steps
         # From zeros of NumPy's: JAX would compile a program for each shape.
         empty = jax.eval_shape(steps.optimizer.init, self._weights)
-        self.state = jax.tree.map(_zeros, empty)
+        self.state = jax.tree.map(zeros, empty)
 
     def steer(self, clip: float | None) -> None:
         """Begin with another optimizer: see `optimizers.steered`. Comes before the first step."""
@@ -106,7 +109,7 @@ class JaxEngine:
     def gradients(self, batch: Batch) -> dict[str, np.ndarray]:
         """The gradients, as the next step would have them."""
         gradients, _, share = self._looked(batch)
-        return {name: x / np.float32(share) for name, x in _copies(gradients).items()}
+        return _whole(gradients, share)
 
     def _looked(self, batch: Batch) -> tuple[Parameters, Array, float]:
         """A share of the gradients, the loss, and which share; nothing is trained.
@@ -115,33 +118,42 @@ class JaxEngine:
         a state of zeros its first moment is a share of the gradients. It works on copies.
         """
         share = optimizers.first_moment_share(self._experiment.training)
-        by_step = "step" in self.compiled and "accumulate" not in self.compiled
-        by_step = by_step and not self._steps.is_steered  # it may have scaled them
-        if share is None or not by_step or self._experiment.model.dropout:
+        if share is None or not self._step_tells():
             return *self._accumulated(batch, 1.0, None), 1.0
-        batches = [batch] * self._experiment.training.grad_accum
-        copies = {name: _placed(np.array(x)) for name, x in self._weights.items()}
-        zeros = jax.tree.map(_zeros, self.state)
-        _, state, loss = self._steps.run("step", copies, zeros, *self.stacked(batches))
+        _, state, loss = self._step_on_copies(batch)
         return optimizers.first_moment(state), loss, share
+
+    def _step_tells(self) -> bool:
+        """Whether a step from a state of zeros tells the gradients of a batch."""
+        is_compiled = "step" in self.compiled and "accumulate" not in self.compiled
+        is_steered = self._steps.is_steered  # it may have scaled them
+        return is_compiled and not (is_steered or self._experiment.model.dropout)
+
+    def _step_on_copies(self, batch: Batch) -> tuple[Parameters, Any, Array]:
+        """Weights and state, from zeros, after a step on this batch alone, and its loss."""
+        batches = [batch] * self._experiment.training.grad_accum
+        weights = {name: placed(np.array(x)) for name, x in self._weights.items()}
+        state = jax.tree.map(zeros, self.state)
+        after, state, loss = self._steps.run("step", weights, state, *self.stacked(batches))
+        return after, state, loss
 
     def _accumulated(
         self, batch: Batch, share: float, total: Parameters | None
     ) -> tuple[Parameters, Array]:
-        total = jax.tree.map(_zeros, self._weights) if total is None else total
+        total = jax.tree.map(zeros, self._weights) if total is None else total
         arrays = (np.float32(share), *self._arrays(batch))
         total, loss = self._steps.run("accumulate", self._weights, total, *arrays)
         return total, loss
 
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the weights, float32 in every precision."""
-        return _copies(self._weights)
+        return copies(self._weights)
 
     def load_weights(self, weights: Weights) -> None:
         """Copies of `weights` in place of the present ones."""
         check_weights(weight_shapes(self._experiment), weights)
         self._weights = {
-            name: _placed(weights[name].astype(self._numbers))
+            name: placed(weights[name].astype(self._numbers))
             for name in weight_shapes(self._experiment)
         }
 
@@ -179,8 +191,19 @@ class JaxEngine:
         return evidence.look(self.compiled["step"])
 
     def looked(self, batch: Batch) -> Looked[JaxEvidence]:
-        """The evidence alone, for which nothing is run."""
-        return Looked(self.evidence(batch))
+        """The evidence; from the second time on also the gradients and the update of a step.
+
+        The first time nothing is run: that step's copies would count as memory of the training.
+        """
+        told, is_first = self.evidence(batch), not self._has_looked
+        self._has_looked, training = True, self._experiment.training
+        share = optimizers.first_moment_share(training)
+        if is_first or share is None or not self._step_tells():
+            return Looked(told)
+        after, state, _ = self._step_on_copies(batch)
+        done = updates.followed(training, self._weights, after, state)
+        gradients = _whole(optimizers.first_moment(state), share)
+        return Looked(structs.replace(told, followed=done), gradients)
 
     def stacked(self, batches: Any) -> tuple[Any, ...]:
         """Micro-batches as the step takes them, the number of the first, shares if several."""
@@ -202,18 +225,9 @@ class JaxEngine:
         return ids, targets, np.uint32(self.drawn)
 
 
-def _placed(array: np.ndarray) -> Array:
-    """A copy of JAX's own, whose memory it may write over."""
-    return jax.device_put(array, may_alias=False)
-
-
-def _zeros(like: Any) -> Array:
-    return _placed(np.zeros(like.shape, like.dtype))
-
-
-def _copies(arrays: Parameters) -> dict[str, np.ndarray]:
-    """Float32 copies. Views would keep JAX from writing over what they look at."""
-    return {name: np.array(x, np.float32) for name, x in arrays.items()}
+def _whole(gradients: Parameters, share: float) -> dict[str, np.ndarray]:
+    """Gradients, of a share of them."""
+    return {name: x / np.float32(share) for name, x in copies(gradients).items()}
 
 
 def build(experiment: Experiment, weights: Weights) -> JaxEngine:

@@ -35,6 +35,7 @@ def checks(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
         *dropout(experiment, evidence),
         *activation(experiment, evidence),
         *work(experiment, evidence),
+        *update(evidence),
         *instructions(experiment, evidence),
         *program(experiment, evidence),
     ]
@@ -77,6 +78,16 @@ def work(experiment: Experiment, evidence: JaxEvidence) -> list[Check]:
         *told("operations of matrix products", expected, evidence.operations),
         *told(heads, side_by_side(experiment), evidence.side_by_side),
     ]
+
+
+def update(evidence: JaxEvidence) -> list[Check]:
+    """The optimizer's settings, by what a step did to the weights; nothing where none was run."""
+    done = evidence.followed
+    if done is None:
+        return []
+    checks = [same("weights where the optimizer's formula puts them", done.looked, done.weights)]
+    moments = told("weights with the moments of their gradient", done.looked, done.moments)
+    return [*checks, *moments]
 
 
 def side_by_side(experiment: Experiment) -> list[int]:

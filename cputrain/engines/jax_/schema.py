@@ -27,6 +27,20 @@ class Program(Part, frozen=True, kw_only=True):
     misses: Count
 
 
+class Followed(Part, frozen=True, kw_only=True):
+    """Numbers of the weights, and those of them that an update moved by its formula.
+
+    Attributes:
+        looked: numbers that were looked at.
+        moments: whose second moment is that of the first one's gradient; None where there is one.
+        weights: that are where the formula puts them.
+    """
+
+    looked: Count
+    moments: Count | None
+    weights: Count
+
+
 class JaxEvidence(Evidence, frozen=True, kw_only=True):
     """One run of the compiled step, read from the program that XLA made of it.
 
@@ -54,6 +68,8 @@ class JaxEvidence(Evidence, frozen=True, kw_only=True):
         by_hand: instructions that come from `jax_.attention.manual`.
         functions: of activations (`hlo_work.functions`).
         drawn: random numbers that the step draws for dropout.
+        followed: what a step on copies did to the weights; None where none was run, before the
+            proof, with dropout and with SGD.
     """
 
     products_by_library: dict[str, Count] = field(name="products")
@@ -73,3 +89,4 @@ class JaxEvidence(Evidence, frozen=True, kw_only=True):
     by_hand: Count | None = None
     functions: list[str] | None = None
     drawn: Count | None = None
+    followed: Followed | None = None
