@@ -24,6 +24,7 @@ MOST = 4096
 ROUNDINGS = 16
 """That a number of an update may be off by, each half a last place."""
 FLOAT32 = float(np.finfo(np.float32).eps)
+"""The last place of a float32 near 1."""
 TINY = 1e-30
 """Squares of gradients that may be lost: float32 ends near 1e-38."""
 
