@@ -98,12 +98,16 @@ class Job(Preparation):
 
     def proven(self) -> tuple[Finished, saved.Weights]:
         """What shows that the model trained, and its weights; raises for what does not hold."""
+        from cputrain.worker import gates
+
         self.say(Phase(what="proving that the model trained"))
         checks, weights = self.checked_again(), self.engine.weights()
         self.ask_first_loss(weights)
         last_loss, spike = self.last_loss()
         if spike is not None:  # it has trained on
             checks, weights = self.checked_again(), self.engine.weights()
+            gates.steps(len(self.stepper.losses), self.engine.steps_done)
+            gates.finite(self.stepper.losses)
         trained = proof.trained(
             self.experiment,
             self.engine,
