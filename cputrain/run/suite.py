@@ -147,7 +147,7 @@ class Suite(Variable):
         Of other files it sees those that this process has imported. asv's server imports all before
         it forks a cell's process; with `--launch-method spawn` that has its own only.
         """
-        if not cls.__name__[0].isupper():
+        if cls.__name__[0].islower():  # some scripts have no capitals, and no verb is in them
             rule = "a suite's name begins with a capital letter, unlike the folders of verbs"
             raise ExperimentError(f"{cls.__name__}: {rule}: rename it")
         package = cls.__module__.split(".")[0]

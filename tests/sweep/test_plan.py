@@ -194,6 +194,13 @@ def test_a_suite_named_as_a_folder_of_records_is_refused(written, folder):
     assert broken.line.startswith(f"benchmarks/mine.py: {folder}: a suite's name begins with")
 
 
+def test_a_suite_s_name_may_be_of_a_script_without_capitals(written):
+    suite = COPIED.format(other="added").replace("class Heads", "class 頭")
+    written(files={"mine.py": suite}, values="(4,)")
+    suites, broken = plan.survey()
+    assert broken == [] and {planned.name for planned in suites} == {"Heads", "Good", "頭"}
+
+
 def test_how_many_steps_a_block_has_is_left_to_its_worker():
     for planned in ALL:
         if planned.name in ("Depth", "BatchSize", "SeqLen"):
