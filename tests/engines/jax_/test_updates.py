@@ -78,15 +78,15 @@ def test_right_updates_pass_and_the_gradients_are_those_of_the_step(changes):
 @pytest.mark.parametrize(
     ("changes", "instead", "named"),
     [
-        ({}, {"weight_decay": 0.0}, {PLACES}),
-        ({}, {"weight_decay": 0.11}, {PLACES}),
-        ({}, {"learning_rate": 3.001e-4}, {PLACES}),
-        ({}, {"eps": 1e-6}, {PLACES}),
-        ({}, {"beta1": 0.8}, {MOMENTS}),
-        ({}, {"beta2": 0.99}, {PLACES, MOMENTS}),
-        ({}, {"lr_warmup_steps": 2}, {PLACES}),
-        (LION, {"weight_decay": 0.0}, {PLACES}),
-        ({"precision": "bf16"}, {"learning_rate": 1e-3}, {PLACES}),
+        ({}, {"weight_decay": 0.0}, (PLACES,)),
+        ({}, {"weight_decay": 0.11}, (PLACES,)),
+        ({}, {"learning_rate": 3.001e-4}, (PLACES,)),
+        ({}, {"eps": 1e-6}, (PLACES,)),
+        ({}, {"beta1": 0.8}, (MOMENTS,)),
+        ({}, {"beta2": 0.99}, (PLACES, MOMENTS)),
+        ({}, {"lr_warmup_steps": 2}, (PLACES,)),
+        (LION, {"weight_decay": 0.0}, (PLACES,)),
+        ({"precision": "bf16"}, {"learning_rate": 1e-3}, (PLACES,)),
     ],
     ids=str,
 )
@@ -95,7 +95,7 @@ def test_another_setting_of_the_optimizer_is_named(changes, instead, named, monk
     other = dataclasses.replace(experiment.training, **instead)
     monkeypatch.setattr(optimizers, "make", lambda training: make(other))
     _, _, looked = look(experiment)
-    assert failed(experiment, looked.evidence) >= named
+    assert failed(experiment, looked.evidence) >= {*named}
 
 
 @pytest.mark.parametrize(
