@@ -19,6 +19,7 @@ from cputrain.analysis.paired.forecast import FEWEST_PAIRS
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict
 from cputrain.analysis.places import Place, Places
+from cputrain.analysis.slowdowns import Slowdowns
 from cputrain.record.worker import WorkerRecord
 
 ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
@@ -28,11 +29,6 @@ UNSTEADY_REFERENCE = (
     "the reference beside it was not steady, and so a single pass tells only what is beyond "
     f"{ONE_PAIR_TELLS:g}x"
 )
-
-PLACES_DIFFER = 1.6
-"""An effect has not been seen to differ by more from place to place. References' steps differed by
-up to 1.53x, as the effect of a cell would that takes as long everywhere; the effects that lay
-furthest apart were 1.95x and 1.49x (docs/figures/places.md)."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +40,11 @@ class CellEffect:
         first: of the first pass alone, the median over its pairs.
         later: of all passes after it, which had no part in what the first one chose; None without.
         elsewhere: where its pairs were taken, if that is not where the machine's usually were: then
-            only what is beyond `PLACES_DIFFER` is told. Where CPUs were moved within its blocks
+            only what is beyond `places_differ` is told. Where CPUs were moved within its blocks
             that holds for a single pass: several are of the places as this machine has them.
         unsteady: who was not steady, in words, where it is of a single pass: then only what is
             beyond `ONE_PAIR_TELLS` is told.
+        places_differ: ratio by which the effect may differ from that at the usual place.
     """
 
     effect: Effect
@@ -57,6 +54,7 @@ class CellEffect:
     later: Effect | None
     elsewhere: Place | None = None
     unsteady: str | None = None
+    places_differ: float = 1.0
 
     @property
     def off_by(self) -> float:
@@ -64,7 +62,7 @@ class CellEffect:
         return max(
             verdicts.off_by(self.effect),
             ONE_PAIR_TELLS if self.unsteady is not None else 1.0,
-            PLACES_DIFFER if self.elsewhere is not None else 1.0,
+            self.places_differ,
         )
 
     @property
@@ -103,6 +101,8 @@ def cell_effect(
     pairs: Counted,
     noise: EngineNoise | None,
     at: Places,
+    slowdowns: Slowdowns,
+    engine: str | None,
     further_pairs: int = FEWEST_PAIRS,
 ) -> CellEffect:
     """What the pairs of a cell say.
@@ -112,9 +112,12 @@ def cell_effect(
         pairs: of these, with a pass at least.
         noise: of them; None gives no interval.
         at: where the machine's CPUs were.
+        slowdowns: what the machine's places make of steps.
+        engine: of the cell and its reference; None where they have two.
         further_pairs: what a further pass would have that count.
     """
     made = effect(pairs.passes, noise)
+    elsewhere = _elsewhere(pairs, at)
     first, *others = pairs.passes
     known = CellEffect(
         made,
@@ -122,8 +125,9 @@ def cell_effect(
         verdicts.verdict(made, noise, further_pairs),
         math.exp(first.median),
         effect(others, noise) if others else None,
-        _elsewhere(pairs, at),
+        elsewhere,
         None if others else _unsteady([w for w in workers if w.pairs]),
+        1.0 if elsewhere is None else slowdowns.of_effect(elsewhere, engine),
     )
     return replace(known, verdict=_doubted(known))
 

@@ -7,12 +7,11 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import identical, places
+from cputrain.analysis import identical, places, slowdowns
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.places import Place, Places
+from cputrain.analysis.slowdowns import FEWEST
 
-FEWEST = 3
-"""Pairs of a cell at a place, from which its effect there is told."""
 ORDER: tuple[Place, ...] = ("one core", "near", "far")
 
 
@@ -63,37 +62,9 @@ def apart(cells: Sequence[CellRow]) -> Apart | None:
     if len(shown) < 2:
         return None
     several = sorted(_several(cells, at), key=lambda cell: -cell.differ)
-    return Apart(at, shown, _slower(cells, at), tuple(several))
-
-
-def _slower(cells: Sequence[CellRow], at: Places) -> dict[Place, dict[str, float]]:
-    by_name = {cell.name: cell for cell, _ in cells}
-    steps: dict[tuple[str, str], dict[Place, list[float]]] = {}
-    seen = set()
-    for cell, _ in cells:
-        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
-        if base is None or not base.workers:
-            continue
-        of = str(identical.engine(base)), base.workers[-1].identity
-        for worker in cell.workers:
-            ran = identical.what_ran(worker)
-            if ran not in seen:
-                seen.add(ran)
-                for pair, place in at.told(worker):
-                    its = steps.setdefault(of, {}).setdefault(place, [])
-                    its.append(pair.reference.median_s)
-    ratios: dict[Place, dict[str, list[float]]] = {}
-    for (engine, _), by_place in steps.items():
-        usual = by_place.get(at.usual, []) if at.usual else []
-        for place, there in by_place.items():
-            if place != at.usual and min(len(usual), len(there)) >= FEWEST:
-                ratio = statistics.median(there) / statistics.median(usual)
-                ratios.setdefault(place, {}).setdefault(engine, []).append(ratio)
-    return {
-        place: {engine: statistics.median(its) for engine, its in sorted(ratios[place].items())}
-        for place in ORDER
-        if place in ratios
-    }
+    by_place = slowdowns.learn([cell for cell, _ in cells], at).steps
+    slower = {place: by_place[place] for place in ORDER if place in by_place}
+    return Apart(at, shown, slower, tuple(several))
 
 
 def _several(cells: Sequence[CellRow], at: Places) -> Iterator[AtPlaces]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cputrain.analysis import identical, noises, pass_pairs, places
+from cputrain.analysis import identical, noises, pass_pairs, places, slowdowns
 from cputrain.analysis.cell_effect import CellEffect, cell_effect
 from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.noises import Noises
@@ -51,6 +51,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     at = places.learn(identical.distinct(cell for cell in cells if cell.ok))
     known = noises.learn(cells, at)
     further = pass_pairs.learn(cells, known)
+    slowed = slowdowns.learn(cells, at)
     effects: dict[int, CellEffect] = {}
     by_owner: dict[tuple[str, str], CellEffect] = {}
     for index, cell in enumerate(cells):
@@ -64,7 +65,9 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
             owner = cell.workers[-1].session, cell.same_as or cell.name
             more = pass_pairs.of_cell(cell, further).counting
             its = by_owner.get(owner) or cell_effect(
-                cell.workers, pairs, known.of(cell, pairs), at, more
+                *(cell.workers, pairs, known.of(cell, pairs), at, slowed),
+                known.engine(cell),
+                more,
             )
             effects[index] = by_owner[owner] = its
             columns.add_reason(rows[index], its.effect.reason)
@@ -91,6 +94,7 @@ def _columns(known: CellEffect) -> Row:
         "doubt": known.doubt,
         "passes": made.passes,
         "pairs": made.pairs,
+        "places_differ": known.places_differ if known.elsewhere else None,
     }
 
 

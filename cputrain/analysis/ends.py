@@ -66,7 +66,7 @@ class Measured:
     def is_faster_later(self) -> bool:
         """Whether the passes after the first, without it, call it faster."""
         high = None if self.cell.is_baseline else self.row["later_high"]
-        return high is not None and high < 1
+        return high is not None and high * _places_differ(self.row) < 1
 
 
 def measured(cell: CellResult, row: Row) -> Measured | None:
@@ -75,8 +75,21 @@ def measured(cell: CellResult, row: Row) -> Measured | None:
         return None
     if cell.is_baseline:
         return Measured(cell, row, 1.0, 1.0, 1.0)
-    effect, low, high = (_ratio(row[name]) for name in ("effect", "effect_low", "effect_high"))
-    return None if effect is None else Measured(cell, row, effect, low, high)
+    effect = _ratio(row["effect"])
+    return None if effect is None else Measured(cell, row, effect, *interval(row))
+
+
+def interval(row: Row) -> tuple[float | None, float | None]:
+    """The 99 % interval of a row's effect at the machine's usual place; None without one.
+
+    Of a cell that was measured elsewhere alone it holds what the effect may differ by there.
+    """
+    low, high, differ = _ratio(row["effect_low"]), _ratio(row["effect_high"]), _places_differ(row)
+    return low and low / differ, high and high * differ
+
+
+def _places_differ(row: Row) -> float:
+    return float(row.get("places_differ") or 1.0)
 
 
 def is_confirmed(chosen: Measured, among: Iterable[Measured]) -> bool:

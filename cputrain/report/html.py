@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from cputrain import wording
 from cputrain.analysis import by_engine, cpus_apart, places
-from cputrain.analysis.ends import CellRow
+from cputrain.analysis.ends import CellRow, interval
 from cputrain.analysis.paired.verdict import SAME_WITHIN
 from cputrain.atomic import write_made
 from cputrain.report import (
@@ -134,7 +134,7 @@ def _effect(cell: CellResult, row: Row) -> str:
         return ""
     if cell.is_baseline:
         return "baseline"
-    return words.effect(row["effect"], row["effect_low"], row["effect_high"])
+    return words.effect(row["effect"], *interval(row))
 
 
 def _memory(cells: Sequence[CellRow]) -> list[tuple[CellResult, Row]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cputrain.analysis.effects import analyse
-from cputrain.analysis.ends import CellRow
+from cputrain.analysis.ends import CellRow, interval
 from cputrain.atomic import write_made
 from cputrain.report import templates, words
 from cputrain.results import other_commits
@@ -56,7 +56,7 @@ def _texts(cells: Sequence[CellRow]) -> dict[str, str]:
         if cell.is_baseline:
             text += ", baseline"
         elif row["effect"] is not None:
-            effect = words.effect(row["effect"], row["effect_low"], row["effect_high"])
+            effect = words.effect(row["effect"], *interval(row))
             text += f", {effect} {row['verdict'] or ''}".rstrip()
         texts[cell.name] = text
     return texts

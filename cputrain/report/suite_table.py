@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis import by_engine, identical
-from cputrain.analysis.ends import CellRow
+from cputrain.analysis.ends import CellRow, interval
 from cputrain.analysis.ranking import sized
 from cputrain.report import words
 from cputrain.report.skipped import general
@@ -104,4 +104,4 @@ def _effect(cell: CellResult, row: Row) -> str:
         return ""
     if cell.is_baseline and cell.suite != identical.SUITE:
         return "baseline"
-    return words.effect(row["effect"], row["effect_low"], row["effect_high"])
+    return words.effect(row["effect"], *interval(row))

@@ -30,6 +30,7 @@ PAIRED: dict[str, pl.DataType] = {
     **dict.fromkeys(("further_passes", "passes", "pairs", "dropped_pairs"), pl.Int64()),
     "elsewhere_pairs": pl.Int64(),
     "place": pl.String(),
+    "places_differ": pl.Float64(),
     **dict.fromkeys(("dropped_cell_share", "dropped_reference_share"), pl.Float64()),
     **dict.fromkeys(("held_up_cell_share", "held_up_reference_share"), pl.Float64()),
     "same_as": pl.String(),
@@ -44,6 +45,8 @@ doubt: why nothing is told of an interval that leaves out 1, in a few words; Non
 passes, pairs: that count; dropped_pairs: that do not, as others had the CPUs meanwhile;
     elsewhere_pairs: that do not, as the CPUs lay elsewhere.
 place: where the CPUs lay (`analysis.places`); None where that is not known.
+places_differ: where that is another place than the usual one, the ratio by which the effect may
+    differ from that there, beyond its interval (`analysis.slowdowns`); None at the usual one.
 dropped_cell_share, dropped_reference_share: of all pairs, those whose block of that side was hit.
 held_up_cell_share, held_up_reference_share: of the time of that side's blocks, what threads waited
     while others had their CPUs; the effect leaves it out. None where that cannot be told.

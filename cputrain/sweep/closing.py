@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cputrain import paths
+from cputrain.analysis.ends import interval
 from cputrain.report import words
 from cputrain.sweep import plan
 from cputrain.sweep.console import seconds, shown
@@ -139,7 +140,7 @@ def _effect(row: Row, end: str, is_baseline: bool) -> str:
     value = row["value"].removesuffix(end)
     if is_baseline:
         return f"{value}: baseline"
-    effect = words.effect(row["effect"], row["effect_low"], row["effect_high"])
+    effect = words.effect(row["effect"], *interval(row))
     return f"{value}: {effect} {words.told(row)}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from made_project import at, beside, steps, worker
 from settled import settled
 
-from cputrain.analysis import cpus_apart, effects, identical, moments, open_cells, places
+from cputrain.analysis import cpus_apart, effects, ends, identical, moments, open_cells, places
 from cputrain.analysis.counted import counted
 from cputrain.report.export import export
 from cputrain.results import rows
@@ -160,6 +160,29 @@ def test_what_no_place_would_make_of_it_is_told_from_elsewhere(project):
     found, _ = rows.read(project.root, "here")
     session = next(cell for cell in found if cell.name == "SeqLen/512").workers[-1].session
     assert open_cells.untold(effects.analyse(found, {}), session) == []
+
+
+def test_what_references_take_longer_there_says_what_an_effect_may_differ_by(project):
+    """1.3 times as long: no cell, however it slows down, is 1.43 times off at the usual place."""
+    others_near(project)
+    cells = sweep(project, *(passes(project, 0.033, 0.052, 345.0) for _ in range(2)))
+    (cell, row), *_ = [each for each in cells if each[0].name == "SeqLen/512"]
+    assert row["effect"] == pytest.approx(33 / 52, rel=0.03) and row["effect_high"] > 1 / 1.6
+    assert (row["place"], row["verdict"]) == ("far", "faster")
+    assert row["places_differ"] == pytest.approx(1.43, rel=0.02)
+    said = ends.measured(cell, row)
+    assert said.high == pytest.approx(row["effect_high"] * row["places_differ"])
+    assert said.low == pytest.approx(row["effect_low"] / row["places_differ"])
+    assert row_of(sweep(project, passes(project, 0.080, 0.040, 57.0)))["places_differ"] is None
+
+
+def test_a_cell_that_takes_as_long_on_one_core_is_not_faster(project):
+    """Its reference, of two threads, takes 1.7 times as long there."""
+    others_near(project)
+    there = [passes(project, 0.038, 0.068, 67.0, at_once=1.75) for _ in range(2)]
+    row = row_of(sweep(project, *there))
+    assert row["effect_high"] < 1 / 1.6 and row["place"] == "one core"
+    assert (row["verdict"], row["doubt"]) == ("not told", "its CPUs lay elsewhere")
 
 
 def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by(project):

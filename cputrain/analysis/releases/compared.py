@@ -17,6 +17,7 @@ from cputrain.analysis.places import Places
 from cputrain.analysis.releases import causes, losses, mean
 from cputrain.analysis.releases.causes import Difference
 from cputrain.analysis.releases.mean import Mean
+from cputrain.analysis.slowdowns import Slowdowns
 from cputrain.record.cell import CellKey
 from cputrain.record.releases import ReleasesRecord, TakenPair
 from cputrain.record.worker import WorkerRecord, step_s
@@ -188,7 +189,7 @@ def _proven(
     if not pairs_.passes:
         return replace(known, why=DISTURBED, dropped=pairs_.dropped, is_open=True)
     noise_ = noises.get(_engine(workers[0]))
-    its = cell_effect(workers, pairs_, noise_, at)
+    its = cell_effect(workers, pairs_, noise_, at, Slowdowns(at.usual), _engine(workers[0]))
     is_closed = its.effect.passes > 1 and planning.is_closed(its.effect, noise_)
     is_doubted = its.off_by > 1 and its.verdict.word == "not told"
     return replace(
