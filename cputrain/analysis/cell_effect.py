@@ -19,7 +19,7 @@ from cputrain.analysis.paired.forecast import FEWEST_PAIRS
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict
 from cputrain.analysis.places import Place, Places
-from cputrain.analysis.slowdowns import Slowdowns
+from cputrain.analysis.slowdowns import Reference, Slowdowns
 from cputrain.record.worker import WorkerRecord
 
 ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
@@ -102,7 +102,7 @@ def cell_effect(
     noise: EngineNoise | None,
     at: Places,
     slowdowns: Slowdowns,
-    engine: str | None,
+    reference: Reference | None = None,
     further_pairs: int = FEWEST_PAIRS,
 ) -> CellEffect:
     """What the pairs of a cell say.
@@ -113,7 +113,7 @@ def cell_effect(
         noise: of them; None gives no interval.
         at: where the machine's CPUs were.
         slowdowns: what the machine's places make of steps.
-        engine: of the cell and its reference; None where they have two.
+        reference: beside the cell; None where that is not known.
         further_pairs: what a further pass would have that count.
     """
     made = effect(pairs.passes, noise)
@@ -127,9 +127,14 @@ def cell_effect(
         effect(others, noise) if others else None,
         elsewhere,
         None if others else _unsteady([w for w in workers if w.pairs]),
-        1.0 if elsewhere is None else slowdowns.of_effect(elsewhere, engine),
+        1.0 if elsewhere is None else slowdowns.of_effect(elsewhere, reference, _engine(workers)),
     )
     return replace(known, verdict=_doubted(known))
+
+
+def _engine(workers: Sequence[WorkerRecord]) -> str | None:
+    name = workers[-1].experiment.get("runtime", {}).get("engine")
+    return None if name is None else str(name)
 
 
 def _elsewhere(pairs: Counted, at: Places) -> Place | None:

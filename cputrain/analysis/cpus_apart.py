@@ -62,8 +62,8 @@ def apart(cells: Sequence[CellRow]) -> Apart | None:
     if len(shown) < 2:
         return None
     several = sorted(_several(cells, at), key=lambda cell: -cell.differ)
-    by_place = slowdowns.learn([cell for cell, _ in cells], at).steps
-    slower = {place: by_place[place] for place in ORDER if place in by_place}
+    known = slowdowns.learn([cell for cell, _ in cells], at)
+    slower = {place: known.by_engine(place) for place in ORDER if place in known.steps}
     return Apart(at, shown, slower, tuple(several))
 
 

@@ -51,7 +51,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
     at = places.learn(identical.distinct(cell for cell in cells if cell.ok))
     known = noises.learn(cells, at)
     further = pass_pairs.learn(cells, known)
-    slowed = slowdowns.learn(cells, at)
+    slowed, beside = slowdowns.learn(cells, at), slowdowns.references(cells)
     effects: dict[int, CellEffect] = {}
     by_owner: dict[tuple[str, str], CellEffect] = {}
     for index, cell in enumerate(cells):
@@ -66,7 +66,7 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
             more = pass_pairs.of_cell(cell, further).counting
             its = by_owner.get(owner) or cell_effect(
                 *(cell.workers, pairs, known.of(cell, pairs), at, slowed),
-                known.engine(cell),
+                beside.get(cell.name),
                 more,
             )
             effects[index] = by_owner[owner] = its

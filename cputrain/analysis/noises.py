@@ -67,11 +67,6 @@ class Noises:
     learned: Mapping[NoiseKey, LearnedNoise]
     references: Mapping[str, str | None]
 
-    def engine(self, cell: CellResult) -> str | None:
-        """That of a cell and of its reference; None where they have two."""
-        engines = _engines(cell, self.references)
-        return engines[0] if len(engines) == 1 else None
-
     def of(self, cell: CellResult, pairs: Counted) -> EngineNoise | None:
         """The noise of a cell's pairs: of the noisier one where its reference has another engine.
 

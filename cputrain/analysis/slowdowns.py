@@ -1,13 +1,13 @@
 """How much longer steps take where the CPUs lie elsewhere, and what an effect may differ by then.
 
 An effect at one place is that at another one times what the cell's steps take longer there, over
-what its reference's do. The second is known of an engine whose references ran at both places.
+what its reference's do. The second is known of references that ran at both places.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cputrain.analysis import identical
@@ -27,34 +27,67 @@ to take less than 0.94 of its time where references take longer."""
 
 
 @dataclass(frozen=True)
+class Reference:
+    """What runs beside the cells of a suite: engine, and identity of the experiment."""
+
+    engine: str
+    identity: str
+
+
+@dataclass(frozen=True)
 class Slowdowns:
     """What a machine's places make of steps.
 
     Attributes:
         usual: the place that cells are judged by; None where nothing is known.
-        steps: by place but the usual one and by engine, the references' steps there over those
-            at the usual one; of the same experiments, medians.
+        steps: by place but the usual one, the steps of each reference there over those at the
+            usual one: medians.
     """
 
     usual: Place | None = None
-    steps: Mapping[Place, Mapping[str, float]] = field(default_factory=dict)
+    steps: Mapping[Place, Mapping[Reference, float]] = field(default_factory=dict)
 
-    def of_effect(self, place: Place, engine: str | None) -> float:
+    def by_engine(self, place: Place) -> dict[str, float]:
+        """The median of each engine's references, in the order of its name."""
+        ratios: dict[str, list[float]] = {}
+        for reference, ratio in self.steps.get(place, {}).items():
+            ratios.setdefault(reference.engine, []).append(ratio)
+        return {engine: statistics.median(its) for engine, its in sorted(ratios.items())}
+
+    def of_effect(
+        self, place: Place, reference: Reference | None = None, engine: str | None = None
+    ) -> float:
         """Ratio by which an effect measured at `place` may differ from that at the usual one.
 
         A cell that takes as long everywhere differs by all that its reference slows down, one
-        that slows down the most by what is left of that.
+        that slows down the most by what is left of that. Of a reference that was not at both
+        places, that of others of its engine is taken, which slow down more and less.
 
         Args:
             place: another one than the usual.
-            engine: of the cell and its reference; None where they have two.
+            reference: beside the cell; None where that is not known. Of one with another engine
+                nothing is taken.
+            engine: of the cell.
         """
         most = MOST_ON_ONE_CORE if "one core" in (place, self.usual) else MOST
-        ratio = None if engine is None else self.steps.get(place, {}).get(engine)
-        if ratio is None:
+        if reference is None or reference.engine != engine:
             return most
-        slower = max(ratio, 1 / ratio)
-        return max(UNEVEN * slower, most / slower)
+        known = self.steps.get(place, {})
+        alike = [ratio for its, ratio in known.items() if its.engine == reference.engine]
+        ratios = [known[reference]] if reference in known else alike
+        slower = [max(ratio, 1 / ratio) for ratio in ratios]
+        return max(UNEVEN * max(slower), most / min(slower)) if slower else most
+
+
+def references(cells: Iterable[CellResult]) -> dict[str, Reference]:
+    """By name, what ran beside each cell whose suite has a baseline."""
+    by_name = {cell.name: cell for cell in cells}
+    known = {}
+    for name, cell in by_name.items():
+        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
+        if base is not None and base.workers and (engine := identical.engine(base)) is not None:
+            known[name] = Reference(engine, base.workers[-1].identity)
+    return known
 
 
 def learn(cells: Sequence[CellResult], at: Places) -> Slowdowns:
@@ -64,30 +97,24 @@ def learn(cells: Sequence[CellResult], at: Places) -> Slowdowns:
         cells: of one machine.
         at: its places.
     """
-    by_name = {cell.name: cell for cell in cells}
-    steps: dict[tuple[str, str], dict[Place, list[float]]] = {}
+    beside = references(cells)
+    steps: dict[Reference, dict[Place, list[float]]] = {}
     seen = set()
     for cell in cells:
-        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
-        if base is None or not base.workers:
+        if cell.name not in beside:
             continue
-        of = str(identical.engine(base)), base.workers[-1].identity
         for worker in cell.workers:
             ran = identical.what_ran(worker)
             if ran not in seen:
                 seen.add(ran)
                 for pair, place in at.told(worker):
-                    its = steps.setdefault(of, {}).setdefault(place, [])
+                    its = steps.setdefault(beside[cell.name], {}).setdefault(place, [])
                     its.append(pair.reference.median_s)
-    ratios: dict[Place, dict[str, list[float]]] = {}
-    for (engine, _), by_place in steps.items():
+    ratios: dict[Place, dict[Reference, float]] = {}
+    for reference, by_place in steps.items():
         usual = by_place.get(at.usual, []) if at.usual else []
         for place, there in by_place.items():
             if place != at.usual and min(len(usual), len(there)) >= FEWEST:
                 ratio = statistics.median(there) / statistics.median(usual)
-                ratios.setdefault(place, {}).setdefault(engine, []).append(ratio)
-    medians = {
-        place: {engine: statistics.median(its) for engine, its in sorted(by_engine.items())}
-        for place, by_engine in ratios.items()
-    }
-    return Slowdowns(at.usual, medians)
+                ratios.setdefault(place, {})[reference] = ratio
+    return Slowdowns(at.usual, ratios)

@@ -10,6 +10,7 @@ from settled import settled
 
 from cputrain.analysis import cpus_apart, effects, ends, identical, moments, open_cells, places
 from cputrain.analysis.counted import counted
+from cputrain.analysis.slowdowns import Reference, Slowdowns
 from cputrain.report.export import export
 from cputrain.results import rows
 
@@ -183,6 +184,21 @@ def test_a_cell_that_takes_as_long_on_one_core_is_not_faster(project):
     row = row_of(sweep(project, *there))
     assert row["effect_high"] < 1 / 1.6 and row["place"] == "one core"
     assert (row["verdict"], row["doubt"]) == ("not told", "its CPUs lay elsewhere")
+
+
+def test_a_reference_that_hardly_slows_down_leaves_more_to_its_cell():
+    small, large = (Reference("torch", identity) for identity in ("small", "large"))
+    known = Slowdowns("near", {"far": {small: 1.3, large: 1.05}, "one core": {small: 1.7}})
+    assert known.by_engine("far") == {"torch": pytest.approx(1.175)}
+    assert known.of_effect("far", small, "torch") == pytest.approx(1.1 * 1.3)
+    assert known.of_effect("far", large, "torch") == pytest.approx(1.6 / 1.05)
+    assert known.of_effect("far", Reference("torch", "new"), "torch") == pytest.approx(1.6 / 1.05)
+    assert known.of_effect("one core", small, "torch") == pytest.approx(1.1 * 1.7)
+    for of_another in ((None, "torch"), (small, "native"), (Reference("native", "own"), "native")):
+        assert known.of_effect("far", *of_another) == 1.6
+        assert known.of_effect("one core", *of_another) == 2.0
+    turned = Slowdowns("far", {"near": {small: 1 / 1.3}})
+    assert turned.of_effect("near", small, "torch") == pytest.approx(1.1 * 1.3)
 
 
 def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by(project):

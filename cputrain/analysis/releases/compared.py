@@ -189,7 +189,7 @@ def _proven(
     if not pairs_.passes:
         return replace(known, why=DISTURBED, dropped=pairs_.dropped, is_open=True)
     noise_ = noises.get(_engine(workers[0]))
-    its = cell_effect(workers, pairs_, noise_, at, Slowdowns(at.usual), _engine(workers[0]))
+    its = cell_effect(workers, pairs_, noise_, at, Slowdowns(at.usual))
     is_closed = its.effect.passes > 1 and planning.is_closed(its.effect, noise_)
     is_doubted = its.off_by > 1 and its.verdict.word == "not told"
     return replace(
