@@ -22,7 +22,9 @@ from cputrain.analysis.places import Place, Places
 from cputrain.analysis.slowdowns import Reference, Slowdowns
 from cputrain.record.worker import WorkerRecord
 
-ELSEWHERE = "measured while its CPUs were {}, unlike most cells of this machine"
+ELSEWHERE = (
+    "measured while its CPUs were {}, unlike most cells of this machine: it may be off by {:.3g}x"
+)
 ONE_PAIR = f"a single pair was left, which tells only what is beyond {ONE_PAIR_TELLS:g}x"
 UNSTEADY = f"its worker was not steady and alone tells only what is beyond {ONE_PAIR_TELLS:g}x"
 UNSTEADY_REFERENCE = (
@@ -73,7 +75,9 @@ class CellEffect:
     @property
     def of_elsewhere(self) -> str | None:
         """Where its CPUs lay, if that is not the usual place."""
-        return None if self.elsewhere is None else ELSEWHERE.format(places.WORDS[self.elsewhere])
+        if self.elsewhere is None:
+            return None
+        return ELSEWHERE.format(places.WORDS[self.elsewhere], self.places_differ)
 
     @property
     def doubt(self) -> str | None:

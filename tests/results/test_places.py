@@ -87,7 +87,8 @@ def test_long_blocks_that_hold_several_places_count_where_no_others_do(project):
     assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (3, 0, 0)
     assert (row["verdict"], row["further_passes"]) == ("not told", 1)
     assert row["reason"] == (
-        "measured while its CPUs were moved within its blocks, unlike most cells of this machine"
+        "measured while its CPUs were moved within its blocks, unlike most cells of this machine: "
+        f"it may be off by {row['places_differ']:.3g}x"
     )
     two = [passes(project, 0.080, 0.052, **MOVED) for _ in range(2)]
     row = row_of(sweep(project, *two))
@@ -132,9 +133,12 @@ def test_what_was_measured_elsewhere_alone_is_not_told_and_gets_a_pass(project):
     cells = sweep(project, passes(project, 0.080, 0.060, 67.0, at_once=1.75))
     row = row_of(cells)
     assert row["effect"] == pytest.approx(80 / 60, rel=0.03) and row["place"] == "one core"
+    assert row["places_differ"] == pytest.approx(1.1 * 1.5, rel=0.02)
     assert (row["verdict"], row["further_passes"]) == ("not told", 1)
     assert (
-        row["reason"] == "measured while its CPUs were one core, unlike most cells of this machine"
+        row["reason"]
+        == "measured while its CPUs were one core, unlike most cells of this machine: "
+        f"it may be off by {row['places_differ']:.3g}x"
     )
     found, _ = rows.read(project.root, "here")
     known = effects.analyse(found, {})

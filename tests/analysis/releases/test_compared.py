@@ -204,7 +204,7 @@ def test_a_ratio_of_an_unusual_place_alone_is_not_told_and_stays_open():
     made = compare(record([*(at(pair, 84.0) for pair in usual()[:2]), *others, *far]))
     (cell,) = (cell for cell in made.cells if cell.key.name == "torch")
     assert cell.verdict.word == "not told" and cell.is_open
-    assert cell.doubts == (ELSEWHERE.format("far apart"),)
+    assert cell.doubts == (ELSEWHERE.format("far apart", 1.6),)
 
 
 def test_what_a_a_pairs_are_off_by_on_average_is_in_the_mean_of_many_cells():
