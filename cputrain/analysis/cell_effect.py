@@ -117,7 +117,7 @@ def cell_effect(
         noise: of them; None gives no interval.
         at: where the machine's CPUs were.
         slowdowns: what the machine's places make of steps.
-        reference: beside the cell; None where that is not known.
+        reference: see `Slowdowns.of_effect`.
         further_pairs: what a further pass would have that count.
     """
     made = effect(pairs.passes, noise)
@@ -131,14 +131,9 @@ def cell_effect(
         effect(others, noise) if others else None,
         elsewhere,
         None if others else _unsteady([w for w in workers if w.pairs]),
-        1.0 if elsewhere is None else slowdowns.of_effect(elsewhere, reference, _engine(workers)),
+        1.0 if elsewhere is None else slowdowns.of_effect(elsewhere, reference),
     )
     return replace(known, verdict=_doubted(known))
-
-
-def _engine(workers: Sequence[WorkerRecord]) -> str | None:
-    name = workers[-1].experiment.get("runtime", {}).get("engine")
-    return None if name is None else str(name)
 
 
 def _elsewhere(pairs: Counted, at: Places) -> Place | None:

@@ -65,8 +65,12 @@ def analyse(cells: Sequence[CellResult], peaks: Peaks) -> Analysis:
             owner = cell.workers[-1].session, cell.same_as or cell.name
             more = pass_pairs.of_cell(cell, further).counting
             its = by_owner.get(owner) or cell_effect(
-                *(cell.workers, pairs, known.of(cell, pairs), at, slowed),
-                beside.get(cell.name),
+                cell.workers,
+                pairs,
+                known.of(cell, pairs),
+                at,
+                slowed,
+                slowdowns.own(cell, beside),
                 more,
             )
             effects[index] = by_owner[owner] = its

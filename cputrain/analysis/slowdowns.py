@@ -54,9 +54,7 @@ class Slowdowns:
             ratios.setdefault(reference.engine, []).append(ratio)
         return {engine: statistics.median(its) for engine, its in sorted(ratios.items())}
 
-    def of_effect(
-        self, place: Place, reference: Reference | None = None, engine: str | None = None
-    ) -> float:
+    def of_effect(self, place: Place, reference: Reference | None) -> float:
         """Ratio by which an effect measured at `place` may differ from that at the usual one.
 
         A cell that takes as long everywhere differs by all that its reference slows down, one
@@ -65,12 +63,11 @@ class Slowdowns:
 
         Args:
             place: another one than the usual.
-            reference: beside the cell; None where that is not known. Of one with another engine
-                nothing is taken.
-            engine: of the cell.
+            reference: beside the cell, of the cell's engine; None where that is not known, or of
+                another engine.
         """
         most = MOST_ON_ONE_CORE if "one core" in (place, self.usual) else MOST
-        if reference is None or reference.engine != engine:
+        if reference is None:
             return most
         known = self.steps.get(place, {})
         alike = [ratio for its, ratio in known.items() if its.engine == reference.engine]
@@ -88,6 +85,17 @@ def references(cells: Iterable[CellResult]) -> dict[str, Reference]:
         if base is not None and base.workers and (engine := identical.engine(base)) is not None:
             known[name] = Reference(engine, base.workers[-1].identity)
     return known
+
+
+def own(cell: CellResult, beside: Mapping[str, Reference]) -> Reference | None:
+    """What ran beside a cell, where it has the cell's engine; None else.
+
+    Args:
+        beside: `references` of the machine.
+    """
+    reference = beside.get(cell.name)
+    same = reference is not None and reference.engine == identical.engine(cell)
+    return reference if same else None
 
 
 def learn(cells: Sequence[CellResult], at: Places) -> Slowdowns:

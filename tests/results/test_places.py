@@ -5,38 +5,14 @@ import re
 
 import msgspec
 import pytest
+from made_places import USUAL, others_near, passes, row_of, sweep
 from made_project import at, beside, steps, worker
-from settled import settled
 
-from cputrain.analysis import cpus_apart, effects, ends, identical, moments, open_cells, places
+from cputrain.analysis import cpus_apart, effects, identical, moments, open_cells, places
 from cputrain.analysis.counted import counted
-from cputrain.analysis.slowdowns import Reference, Slowdowns
-from cputrain.report.export import export
 from cputrain.results import rows
 
 pytestmark = pytest.mark.tools
-
-USUAL = settled()
-
-
-def passes(project, step_s, reference_s, ns, **others):
-    record = worker(USUAL.but(seq_len=512), steps(step_s, project.rng))
-    return at(beside(record, reference_s, project.rng), ns, **others)
-
-
-def sweep(project, *workers):
-    project.suite("SeqLen", "seq_len", (256, 512))
-    project.cell("SeqLen", 256, 0.042)
-    project.record("SeqLen", 512, list(workers))
-    project.result("SeqLen", 512, [0.08])
-    project.save()
-    export(project.root)
-    cells, _ = rows.read(project.root, "here")
-    return list(zip(cells, effects.analyse(cells, {}).rows, strict=True))
-
-
-def row_of(cells):
-    return next(row for cell, row in cells if cell.name == "SeqLen/512")
 
 
 def test_what_a_step_and_an_effect_are_at_each_place(project):
@@ -67,14 +43,6 @@ def test_a_cell_is_judged_by_its_pairs_at_the_usual_place(project):
     assert row["effect"] == pytest.approx(2.0, rel=0.02) and row["place"] == "near"
     assert (row["pairs"], row["elsewhere_pairs"], row["dropped_pairs"]) == (6, 3, 0)
     assert row["passes"] == 2 and row["reason"] is None
-
-
-def others_near(project):
-    """Cells that make near the usual place of this machine, and tell its noise."""
-    project.suite("Heads", "n_head", (2, 4))
-    alike = [beside(worker(USUAL, steps(0.04, project.rng)), 0.04, project.rng) for _ in range(3)]
-    project.record("Heads", 4, [at(record, 57.0) for record in alike])
-    project.result("Heads", 4, [0.04])
 
 
 MOVED = {"ns": 57.0, "after": 345.0, "expected_s": 0.6}
@@ -165,44 +133,6 @@ def test_what_no_place_would_make_of_it_is_told_from_elsewhere(project):
     found, _ = rows.read(project.root, "here")
     session = next(cell for cell in found if cell.name == "SeqLen/512").workers[-1].session
     assert open_cells.untold(effects.analyse(found, {}), session) == []
-
-
-def test_what_references_take_longer_there_says_what_an_effect_may_differ_by(project):
-    """1.3 times as long: no cell, however it slows down, is 1.43 times off at the usual place."""
-    others_near(project)
-    cells = sweep(project, *(passes(project, 0.033, 0.052, 345.0) for _ in range(2)))
-    (cell, row), *_ = [each for each in cells if each[0].name == "SeqLen/512"]
-    assert row["effect"] == pytest.approx(33 / 52, rel=0.03) and row["effect_high"] > 1 / 1.6
-    assert (row["place"], row["verdict"]) == ("far", "faster")
-    assert row["places_differ"] == pytest.approx(1.43, rel=0.02)
-    said = ends.measured(cell, row)
-    assert said.high == pytest.approx(row["effect_high"] * row["places_differ"])
-    assert said.low == pytest.approx(row["effect_low"] / row["places_differ"])
-    assert row_of(sweep(project, passes(project, 0.080, 0.040, 57.0)))["places_differ"] is None
-
-
-def test_a_cell_that_takes_as_long_on_one_core_is_not_faster(project):
-    """Its reference, of two threads, takes 1.7 times as long there."""
-    others_near(project)
-    there = [passes(project, 0.038, 0.068, 67.0, at_once=1.75) for _ in range(2)]
-    row = row_of(sweep(project, *there))
-    assert row["effect_high"] < 1 / 1.6 and row["place"] == "one core"
-    assert (row["verdict"], row["doubt"]) == ("not told", "its CPUs lay elsewhere")
-
-
-def test_a_reference_that_hardly_slows_down_leaves_more_to_its_cell():
-    small, large = (Reference("torch", identity) for identity in ("small", "large"))
-    known = Slowdowns("near", {"far": {small: 1.3, large: 1.05}, "one core": {small: 1.7}})
-    assert known.by_engine("far") == {"torch": pytest.approx(1.175)}
-    assert known.of_effect("far", small, "torch") == pytest.approx(1.1 * 1.3)
-    assert known.of_effect("far", large, "torch") == pytest.approx(1.6 / 1.05)
-    assert known.of_effect("far", Reference("torch", "new"), "torch") == pytest.approx(1.6 / 1.05)
-    assert known.of_effect("one core", small, "torch") == pytest.approx(1.1 * 1.7)
-    for of_another in ((None, "torch"), (small, "native"), (Reference("native", "own"), "native")):
-        assert known.of_effect("far", *of_another) == 1.6
-        assert known.of_effect("one core", *of_another) == 2.0
-    turned = Slowdowns("far", {"near": {small: 1 / 1.3}})
-    assert turned.of_effect("near", small, "torch") == pytest.approx(1.1 * 1.3)
 
 
 def test_passes_at_two_places_do_not_widen_what_workers_are_thought_to_differ_by(project):

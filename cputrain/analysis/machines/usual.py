@@ -16,11 +16,12 @@ import msgspec
 from scipy import special
 
 from cputrain.analysis import identical
-from cputrain.analysis.ends import CellRow
+from cputrain.analysis.ends import CellRow, interval
 from cputrain.analysis.machines.wander import Wander, learned
 from cputrain.analysis.paired.effect import LEVEL
 from cputrain.experiment import Experiment
 from cputrain.record.worker import WorkerRecord
+from cputrain.results.columns import Row
 from cputrain.results.rows import CellResult
 
 SURE = float(special.ndtri(0.5 + LEVEL / 2))
@@ -89,10 +90,10 @@ class References:
             0.0, None if its is None else its.log_sd**2, 1.0 if its is None else its.degrees, its
         )
 
-    def usual(self, cell: CellResult, row: Mapping[str, object]) -> Usual | None:
+    def usual(self, cell: CellResult, row: Row) -> Usual | None:
         """A cell with a number, at the usual speed; None where it has no pair that counts."""
         name = self.of_cell.get(cell.name)
-        effect, low, high = (row[key] for key in ("effect", "effect_low", "effect_high"))
+        effect, (low, high) = row["effect"], interval(row)
         if name is None or not isinstance(effect, float) or effect <= 0:
             return None
         log_s, variance = math.log(effect) + self.by_name[name].log_s, None

@@ -10,7 +10,7 @@ from typing import Any
 from cputrain.analysis import identical, unchanged
 from cputrain.analysis.counted import counted
 from cputrain.analysis.effects import Analysis
-from cputrain.analysis.ends import log_sd
+from cputrain.analysis.ends import interval, log_sd
 from cputrain.analysis.paired.model import Pass
 from cputrain.experiment import Experiment, same_work
 from cputrain.experiment.runtime import PLAIN
@@ -83,7 +83,7 @@ def known(analysis: Analysis) -> list[Known]:
     made = []
     for setting in unchanged.settings(list(zip(analysis.cells, analysis.rows, strict=True))):
         base, row = setting.base.experiment, setting.row
-        value, low, high = (row.get(name) for name in ("effect", "effect_low", "effect_high"))
+        value, (low, high) = row["effect"], interval(row)
         if value is None or low is None or high is None:
             continue
         engine = str(base.get("runtime", {}).get("engine"))
