@@ -35,7 +35,7 @@ def reading(
         root: where /proc is.
     """
     try:
-        if not _is_guest(root):
+        if not is_guest(root):
             raise Unknown("no hypervisor is here that could move a CPU")
         if not (two := ends(cpus)):
             raise Unknown("the mask has one CPU")
@@ -45,8 +45,8 @@ def reading(
 
 
 @functools.cache
-def _is_guest(root: Path) -> bool:
-    """By x86's flags. Raises Unknown on others, which have none."""
+def is_guest(root: Path = ROOT) -> bool:
+    """Whether a hypervisor is here, by x86's flags. Raises Unknown on others, which have none."""
     return "hypervisor" in processor.info(root, "flags").split()
 
 

@@ -8,7 +8,7 @@ from msgspec import field, structs
 
 from cputrain.record.part import Count, Number, Part, StepSeconds
 
-CauseName = Literal["quota", "neighbour", "host", "sibling", "heat", "clock", "not known"]
+CauseName = Literal["quota", "neighbour", "host", "sibling", "place", "heat", "clock", "not known"]
 
 
 class Memory(Part, frozen=True, kw_only=True, tag_field="answer", tag="memory"):
@@ -53,6 +53,9 @@ class Drift(Part, frozen=True, kw_only=True, tag_field="answer", tag="drift"):
         shares: of the slower steps' wall time, more than of the faster ones', by cause; of time
             that several threads or CPUs lost at once their sum.
         clock_ghz, usual_clock_ghz: the observed clock (`machine.clock`) in both.
+        round_trip_ns, usual_round_trip_ns: between two of its CPUs (`machine.round_trip`) in both.
+        is_one_core: whether two of its CPUs were one core (`machine.one_core`) in the slower
+            steps, and not in the others.
         unread: causes that could not be looked for, and why.
     """
 
@@ -65,6 +68,9 @@ class Drift(Part, frozen=True, kw_only=True, tag_field="answer", tag="drift"):
     shares: dict[CauseName, Number] = field(default_factory=dict)
     clock_ghz: Number | None = None
     usual_clock_ghz: Number | None = None
+    round_trip_ns: Number | None = None
+    usual_round_trip_ns: Number | None = None
+    is_one_core: bool = False
     unread: dict[str, str] = field(default_factory=dict)
 
 

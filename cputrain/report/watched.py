@@ -64,6 +64,8 @@ def cause(notice: Drift) -> str:
                 "a neighbour, others use the other hardware threads of its cores, which explains "
                 f"{share} of the time"
             )
+        case "place":
+            return f"a hypervisor has {_moved(notice)}"
         case "heat":
             return f"throttled, a CPU is too hot{_clocks(notice)}"
         case "clock":
@@ -77,6 +79,14 @@ def _clocks(notice: Drift) -> str:
         return ""
     usual = words.number(notice.usual_clock_ghz, 2)
     return f", {words.number(notice.clock_ghz, 2)} GHz where {usual} were usual"
+
+
+def _moved(notice: Drift) -> str:
+    if notice.is_one_core:
+        return "put two of its CPUs on one core"
+    assert notice.round_trip_ns is not None and notice.usual_round_trip_ns is not None
+    trips = f"{notice.round_trip_ns:.0f} ns where {notice.usual_round_trip_ns:.0f} were usual"
+    return f"moved its CPUs, a round trip between two of them takes {trips}"
 
 
 def _not_known(notice: Drift) -> str:

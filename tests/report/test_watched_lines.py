@@ -18,6 +18,8 @@ DRIFT = Drift(
     shares={"quota": 0.0, "neighbour": 0.18, "clock": 0.01},
     clock_ghz=2.5,
     usual_clock_ghz=3.1,
+    round_trip_ns=344.8,
+    usual_round_trip_ns=57.3,
     unread={"heat": "no thermal_throttle counters of these CPUs"},
 )
 
@@ -38,6 +40,11 @@ def test_memory_there_is_and_memory_that_is_high():
         ("heat", "throttled, a CPU is too hot, 2.50 GHz where 3.10 were usual"),
         ("clock", "the clock, 2.50 GHz where 3.10 were usual"),
         (
+            "place",
+            "a hypervisor has moved its CPUs, a round trip between two of them takes 345 ns where "
+            "57 were usual",
+        ),
+        (
             "not known",
             "cause not known; of the 20 % lost: quota 0.0 %, neighbour 18 %, clock 1.0 %; not "
             "readable here: heat",
@@ -48,6 +55,11 @@ def test_a_drift_names_its_cause(cause, words):
     text = line(structs.replace(DRIFT, cause=cause))
     assert text.startswith("from step 1 200: steps take 1.25x the usual 200 ms: ")
     assert words in text and "\n" not in text
+
+
+def test_cpus_that_were_put_on_one_core():
+    text = line(structs.replace(DRIFT, cause="place", is_one_core=True))
+    assert text.endswith(": a hypervisor has put two of its CPUs on one core")
 
 
 def test_one_that_is_over_and_one_to_the_better():

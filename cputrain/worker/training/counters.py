@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cputrain.experiment import Experiment
-from cputrain.machine import clock, heat, noise, reading, threads, topology
+from cputrain.machine import (
+    clock,
+    heat,
+    noise,
+    one_core,
+    reading,
+    round_trip,
+    threads,
+    topology,
+    two_cpus,
+)
 from cputrain.record.process import Placement
 from cputrain.worker.training.causes import Counters
 from cputrain.worker.watch import Watch
@@ -27,7 +37,8 @@ READINGS = {
 
 
 class CounterReader:
-    """Reads what was counted since it was made, or asked last; some milliseconds, for the clock.
+    """Reads what was counted since it was made, or asked last; it takes some milliseconds, for
+    the clock and for where the CPUs are.
 
     Args:
         experiment, placement, feed: as for `worker.watch.Watch`.
@@ -41,9 +52,22 @@ class CounterReader:
     def __call__(self) -> Counters:
         """What was counted."""
         seen, now = {**self._watch.seen()[0], **clock.reading()}, totals(self._cpus)
+        seen |= place(self._cpus)
         counters = since(seen, len(self._cpus), self._totals, now)
         self._watch, self._totals = self._make_watch(), now
         return counters
+
+
+def place(cpus: Sequence[int]) -> dict[str, Any]:
+    """Where a hypervisor has put two of these CPUs; empty where none is, or of one CPU."""
+    try:
+        can_move = len(cpus) > 1 and two_cpus.is_guest()
+    except reading.Unknown:
+        can_move = True  # it may: the readings say why they cannot be had
+    if not can_move:
+        return {}
+    trip = two_cpus.reading("round_trip_ns", cpus, round_trip.between)
+    return trip | two_cpus.reading("at_once", cpus, one_core.at_once)
 
 
 def totals(cpus: Collection[int]) -> Totals:
@@ -72,7 +96,7 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
     """Counters by cause.
 
     Args:
-        seen: as `Watch.seen` has it, with the clock.
+        seen: as `Watch.seen` has it, with the clock, and with `place`.
         cpus: in the mask.
         before, now: totals at the beginning and at the end.
     """
@@ -84,6 +108,8 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
             unread[cause] = end if isinstance(end, str) else str(start)
         else:
             added[cause] = end - start
+    if seen.get("round_trip_ns", 0.0) is None:
+        unread["place"] = seen["round_trip_ns_reason"]
     wall_s, held_cpu_s = seen["wall_s"], seen["throttled_s"]
     throttled_s = None if held_cpu_s is None else held_cpu_s / cpus
     waited_s = None
@@ -100,5 +126,7 @@ def since(seen: Mapping[str, Any], cpus: int, before: Totals, now: Totals) -> Co
         sibling_s=added["sibling"],
         clock_ghz=seen["clock_ghz"],
         heat_events=added["heat"],
+        round_trip_ns=seen.get("round_trip_ns"),
+        at_once=seen.get("at_once"),
         unread=unread,
     )

@@ -158,5 +158,8 @@ def _drift_of(now: Window, usual: Window, *, slow: Window, fast: Window) -> Drif
         shares=why.shares,
         clock_ghz=now.counters.clock_ghz,
         usual_clock_ghz=usual.counters.clock_ghz,
+        round_trip_ns=now.counters.round_trip_ns,
+        usual_round_trip_ns=usual.counters.round_trip_ns,
+        is_one_core=why.is_one_core,
         unread=why.unread,
     )
