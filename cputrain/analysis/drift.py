@@ -1,10 +1,12 @@
 """How a machine's speed changes with time, as the default experiment's step at many moments tells.
 
-`analysis.moments` has them from the cells of a machine.
+`analysis.moments` has them from the cells of a machine, `analysis.trained_moments` from what it has
+trained for real.
 """
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import statistics
@@ -35,7 +37,8 @@ class Drift:
     Attributes:
         log_mean, log_sd: of the logarithms of that ratio.
         degrees: of freedom of log_sd.
-        minute_sd: standard deviation of the logarithms of a minute's moments.
+        minute_sd: standard deviation of the logarithms of a minute's moments, of the minutes that
+            tell it.
         recorded_s: seconds of all sessions that tell it; longest_s: of the longest.
         sessions: how many, those with a ratio that counts; evenings: that they are of
             (`EVENING_S`).
@@ -81,7 +84,10 @@ class Drift:
 
 
 def learned(
-    by_session: Mapping[str, Moments], horizon_s: float, starts: Starts | None = None
+    by_session: Mapping[str, Moments],
+    horizon_s: float,
+    starts: Starts | None = None,
+    alone: Set[str] = frozenset(),
 ) -> Drift | None:
     """What the sessions tell of a while of `horizon_s` seconds; None where they tell nothing.
 
@@ -95,6 +101,8 @@ def learned(
         by_session: at least `FEWEST` moments of a session tell something.
         horizon_s: of the while.
         starts: moments that whiles are taken from; None takes all.
+        alone: sessions whose steps are of other experiments than the others': how their means
+            differ tells nothing.
     """
     sessions = {name: points for name, points in by_session.items() if len(points) >= FEWEST}
     ratios = {
@@ -111,14 +119,15 @@ def learned(
     variance = statistics.variance(logs)
     free = _degrees(list(sessions.values()), horizon_s) * len(logs) / len(ratios)
     evenings = _evenings(sessions.values(), {at for _, at in telling})
-    if len(sessions) > 1 and horizon_s > max(spans):
-        means = [math.log(statistics.fmean(s for _, s in points)) for points in sessions.values()]
+    alike = [points for name, points in sessions.items() if name not in alone]
+    if len(alike) > 1 and horizon_s > max(spans):
+        means = [math.log(statistics.fmean(s for _, s in points)) for points in alike]
         variance += statistics.variance(means)
     return Drift(
         log_mean=statistics.fmean(logs),
         log_sd=math.sqrt(variance),
         degrees=max(1.0, min(MORE_THAN_EVENINGS + evenings, free)),
-        minute_sd=_minute_sd(list(sessions.values())),
+        minute_sd=_minute_sd(sessions, telling),
         recorded_s=sum(spans),
         longest_s=max(spans),
         sessions=len(names),
@@ -139,17 +148,31 @@ def _evenings(sessions: Iterable[Moments], telling: Set[float]) -> int:
     return len({evening_of[at] for at in telling})
 
 
-def _minute_sd(sessions: Sequence[Moments]) -> float:
-    """Of the logarithms of moments about the mean of their minute; 0 where none has two."""
+def _minute_sd(sessions: Mapping[str, Moments], ends: Iterable[tuple[str, float]]) -> float:
+    """Of the logarithms of moments about the mean of their minute; 0 where none has two.
+
+    Args:
+        ends: session and moment that each minute ends with.
+    """
+    logs = {name: [math.log(s) for _, s in points] for name, points in sessions.items()}
     squares, free = 0.0, 0
-    for points in sessions:
-        minutes: dict[int, list[float]] = {}
-        for at, seconds in points:
-            minutes.setdefault(int((at - points[0][0]) / MINUTE_S), []).append(math.log(seconds))
-        for logs in minutes.values():
-            squares += math.fsum((log - statistics.fmean(logs)) ** 2 for log in logs)
-            free += len(logs) - 1
+    for name, now in ends:
+        begin, end = _minute(sessions[name], now)
+        minute = logs[name][begin:end]
+        mean = statistics.fmean(minute)
+        squares += math.fsum((log - mean) ** 2 for log in minute)
+        free += len(minute) - 1
     return math.sqrt(squares / free) if free else 0.0
+
+
+def _minute(points: Moments, now: float) -> tuple[int, int]:
+    """Where the minute that ends with a moment begins in a session, and where it ends."""
+    begin, end = (bisect.bisect_right(points, at, key=_at) for at in (now - MINUTE_S, now))
+    return begin, end
+
+
+def _at(point: tuple[float, float]) -> float:
+    return point[0]
 
 
 def _degrees(sessions: Sequence[Moments], horizon_s: float) -> float:
@@ -187,10 +210,13 @@ def _deviations(sessions: Sequence[Moments], length_s: float) -> tuple[list[floa
 
 def _ratios(points: Moments, horizon_s: float) -> list[tuple[float, float]]:
     """Of each moment, the logarithm of the while after it over the minute that ends with it."""
+    sums = [0.0, *itertools.accumulate(s for _, s in points)]
     logs = []
     for now, _ in points:
-        minute = [s for at, s in points if now - MINUTE_S < at <= now]
-        later = [s for at, s in points if now < at <= now + max(horizon_s, MINUTE_S)]
-        if later:
-            logs.append((now, math.log(statistics.fmean(later) / statistics.fmean(minute))))
+        begin, here = _minute(points, now)
+        end = bisect.bisect_right(points, now + max(horizon_s, MINUTE_S), key=_at)
+        if end > here:
+            later = (sums[end] - sums[here]) / (end - here)
+            minute = (sums[here] - sums[begin]) / (here - begin)
+            logs.append((now, math.log(later / minute)))
     return logs

@@ -9,7 +9,8 @@ learned from minutes that were like its own.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from cputrain.analysis.drift import FEWEST, MINUTE_S, Moments, Starts
@@ -43,7 +44,10 @@ class Slowdown:
 
 
 def recorded(
-    by_session: Mapping[str, Sequence[PlacedMoment]], far: float | None, slowdown: Slowdown
+    by_session: Mapping[str, Sequence[PlacedMoment]],
+    far: float | None,
+    slowdown: Slowdown,
+    alone: Set[str] = frozenset(),
 ) -> Recorded:
     """What the records tell of the drift that a model sees.
 
@@ -51,10 +55,11 @@ def recorded(
         by_session: `analysis.moments.placed` of the machine.
         far: `share` of the model's minute; None where that is not known.
         slowdown: of the model.
+        alone: see `drift.learned`.
     """
     starts = _alike(by_session, far)
     moments = as_model(by_session, slowdown)
-    return Recorded(moments, starts, None if starts is None else far)
+    return Recorded(moments, starts, None if starts is None else far, alone)
 
 
 def as_model(
@@ -80,22 +85,24 @@ def _alike(by_session: Mapping[str, Sequence[PlacedMoment]], far: float | None) 
         return None
     every = sum(len(moments) for moments in by_session.values())
     ends = {
-        (name, moment.at_s)
+        (name, at)
         for name, moments in by_session.items()
-        for moment in moments
-        if (share := _share(moments, moment.at_s)) is not None and abs(share - far) <= ALIKE
+        for at, share in _shares(moments)
+        if abs(share - far) <= ALIKE
     }
     return ends if FEWEST <= len(ends) < every else None
 
 
-def _share(moments: Sequence[PlacedMoment], now: float) -> float | None:
-    """Of the minute that ends now, as far as it is known."""
-    known = [
-        moment.far
-        for moment in moments
-        if now - MINUTE_S < moment.at_s <= now and moment.far is not None
-    ]
-    return statistics.fmean(known) if known else None
+def _shares(moments: Sequence[PlacedMoment]) -> Iterator[tuple[float, float]]:
+    """Moments, and the share of the minute that ends with each, as far as it is known."""
+    minute: deque[PlacedMoment] = deque()
+    for moment in moments:
+        minute.append(moment)
+        while minute[0].at_s <= moment.at_s - MINUTE_S:
+            minute.popleft()
+        known = [each.far for each in minute if each.far is not None]
+        if known:
+            yield moment.at_s, statistics.fmean(known)
 
 
 def share(worker: WorkerRecord, places: Places) -> float | None:

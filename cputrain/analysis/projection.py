@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from cputrain.analysis.drift import Drift, Moments, Starts, learned
@@ -79,15 +79,17 @@ class Recorded:
         starts: those whose minutes were like that of the record; None where all count, as they do
             where these tell nothing.
         far: share of that minute while the CPUs lay far apart; None with all minutes.
+        alone: see `drift.learned`.
     """
 
     by_session: Mapping[str, Moments]
     starts: Starts | None = None
     far: float | None = None
+    alone: Set[str] = frozenset()
 
     def drift(self, horizon_s: float) -> Drift | None:
         """Of a while of so many seconds."""
-        return self._alike(horizon_s) or learned(self.by_session, horizon_s)
+        return self._alike(horizon_s) or learned(self.by_session, horizon_s, None, self.alone)
 
     def tells(self, horizon_s: float) -> bool:
         """Whether the drift is that of minutes like the record's."""
@@ -96,7 +98,7 @@ class Recorded:
     def _alike(self, horizon_s: float) -> Drift | None:
         if self.starts is None:
             return None
-        return learned(self.by_session, horizon_s, self.starts)
+        return learned(self.by_session, horizon_s, self.starts, self.alone)
 
 
 def project(record: ProjectionRecord, recorded: Recorded) -> Projection:

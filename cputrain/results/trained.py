@@ -101,12 +101,22 @@ def read(root: Path, machine: str) -> tuple[list[Run], list[Problem]]:
     return sorted(runs, key=_started, reverse=True), problems
 
 
+def records(root: Path, machine: str) -> list[tuple[TrainRecord, Path]]:
+    """The record of every run of a machine, and its table of steps; none that cannot be read."""
+    found = []
+    for place in stored.find(root, machine, FILE):
+        record = _record(place, machine) if place.suite == FOLDER else None
+        if isinstance(record, TrainRecord):
+            found.append((record, place.path.with_name(PROGRESS)))
+    return found
+
+
 def _started(run: Run) -> str:
     return run.record.worker.started
 
 
-def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Problem:
-    """A run, with what of its other files cannot be used; or why it is none."""
+def _record(place: RecordPlace, machine: str) -> TrainRecord | Problem:
+    """A run's record; or why it is none."""
     try:
         record = place.read(TrainRecord, SCHEMA)
         recorded.require_readable([record.worker])
@@ -118,6 +128,14 @@ def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Proble
         if inside != outside:
             its = f"it is of {inside[:60]!r} and lies under {outside!r}"
             return place.problem(f"{its}: train --resume goes on with it here, or move it back")
+    return record
+
+
+def _run(place: RecordPlace, machine: str) -> tuple[Run, list[Problem]] | Problem:
+    """A run, with what of its other files cannot be used; or why it is none."""
+    record = _record(place, machine)
+    if isinstance(record, Problem):
+        return record
     samples = _samples(place.path.with_name(SAMPLES))
     text, unread = (samples, []) if isinstance(samples, str) else ("", [samples])
     last = record.stretches[-1].last if record.stretches else 0

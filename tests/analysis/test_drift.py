@@ -92,14 +92,22 @@ def noisy(rng, minutes, sd, every_s=6.0):
     return session(times, [0.04 * math.exp(rng.gauss(0, sd)) for _ in times])
 
 
-def test_what_the_moments_of_a_minute_are_apart_is_told_without_what_minutes_are_apart():
+def test_what_the_moments_of_a_minute_are_apart_is_of_any_minute():
+    """The minute that is projected from begins at any moment too, and may have a change in it: of
+    ten moments k before it and 10 - k after it, on average over k.
+    """
     rng = random.Random(3)
     points = [
         (60.0 * m + 6 * n, 0.04 * (1.2 if m % 2 else 1.0) * math.exp(rng.gauss(0, 0.05)))
         for m in range(40)
         for n in range(10)
     ]
-    assert learned({"a": points}, 600.0).minute_sd == pytest.approx(0.05, rel=0.1)
+    changes = sum(k * (10 - k) for k in range(10)) / 10 / 90 * math.log(1.2) ** 2
+    expected = math.sqrt(0.05**2 + changes)
+    assert learned({"a": points}, 600.0).minute_sd == pytest.approx(expected, rel=0.05)
+    # Of those alone that end just before a change, as they do not differ from each other.
+    starts = {("a", at) for at, _ in points if at % 60 == 54}
+    assert learned({"a": points}, 600.0, starts).minute_sd == pytest.approx(0.05, rel=0.1)
 
 
 def evenings(rng, count, sd, break_s=4000.0, minutes=20):

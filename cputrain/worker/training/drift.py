@@ -69,21 +69,21 @@ class StepTime:
         self._drift: Drift | None = None
         self._drifting: list[float] = []
 
-    def stepped(self, step: int, seconds: float) -> None:
-        """A step was trained, and took so long."""
+    def stepped(self, step: int, seconds: float) -> Counters | None:
+        """A step was trained, and took so long; what was counted where a window ended with it."""
         if self._first is None:
             self._first = step + 1
             self._counters()
-            return
+            return None
         self._steps, self._seconds = self._steps + 1, self._seconds + seconds
         if self._seconds < self._block_s:
-            return
+            return None
         self._blocks.append(self._seconds / self._steps)
         self._steps, self._seconds = 0, 0.0
         if len(self._blocks) < BLOCKS:
-            return
-        step_s = statistics.median(self._blocks)
-        self._recent.append(Window(self._first, step, step_s, self._counters()))
+            return None
+        step_s, counted = statistics.median(self._blocks), self._counters()
+        self._recent.append(Window(self._first, step, step_s, counted))
         self._blocks.clear()
         self._first = step + 1
         if self._usual is None:
@@ -91,6 +91,7 @@ class StepTime:
         else:
             self._recent = self._recent[-IN_A_ROW:]
             self._judge(self._usual)
+        return counted
 
     def _settle(self) -> None:
         """Find the usual step time, if the windows so far tell it."""

@@ -168,7 +168,8 @@ class TrainingJob(Preparation, Stoppable):
         self.require_finite(loss, f"the loss of step {number}")
         self.step = number
         self.telling.stepped(number, loss, rate, seconds)
-        self.watching.stepped(number, seconds)
+        if (counted := self.watching.stepped(number, seconds)) is not None:
+            self.telling.placed(counted)
         return loss
 
     def say_ready(self) -> None:

@@ -13,13 +13,19 @@ from cputrain import atomic
 
 COLUMNS = (
     *("step", "loss", "validation_loss", "learning_rate", "step_s", "tokens_per_s", "mfu", "at"),
-    *("accuracy", "node_accuracy"),
+    *("accuracy", "node_accuracy", "round_trip_ns", "at_once"),
 )
 
 
 @dataclass
 class Row:
-    """One step; `at` is its end, ISO 8601, UTC. Numbers are written so that they read back."""
+    """One step; numbers are written so that they read back.
+
+    Attributes:
+        at: its end, ISO 8601, UTC.
+        round_trip_ns, at_once: where two CPUs were after it (`machine.round_trip`,
+            `machine.one_core`): at the end of a window of the watch, on a virtual machine.
+    """
 
     step: int
     loss: float
@@ -31,6 +37,8 @@ class Row:
     at: str = ""
     accuracy: float | None = None
     node_accuracy: float | None = None
+    round_trip_ns: float | None = None
+    at_once: float | None = None
 
     def __post_init__(self) -> None:
         self.at = self.at or datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -10,6 +10,7 @@ from cputrain.engines.accuracy import NODES, TOKENS
 from cputrain.experiment import Experiment
 from cputrain.record.plan import TrainingPlan
 from cputrain.record.train import Progressed
+from cputrain.worker.training.causes import Counters
 from cputrain.worker.training.table import Row, Table
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class Telling:
         assert self._row is not None
         self._row.validation_loss, self._accuracy = loss, dict(accuracy)
         self._row.accuracy, self._row.node_accuracy = map(accuracy.get, (TOKENS, NODES))
+
+    def placed(self, counted: Counters) -> None:
+        """A window of the watch ended with the step before."""
+        assert self._row is not None
+        self._row.round_trip_ns, self._row.at_once = counted.round_trip_ns, counted.at_once
 
     def tell(self, is_last: bool) -> None:
         """Answer, where it is time, or something was evaluated, or the end is there."""

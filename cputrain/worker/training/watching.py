@@ -12,6 +12,7 @@ from cputrain.record.answers import Phase
 from cputrain.record.notices import Memory
 from cputrain.record.part import Part
 from cputrain.record.process import Placement
+from cputrain.worker.training.causes import Counters
 from cputrain.worker.training.counters import CounterReader
 from cputrain.worker.training.drift import StepTime
 
@@ -41,10 +42,10 @@ class Watching:
         self._memory = MemoryWatch(step, say)
         self._step_time = StepTime(say, CounterReader(experiment, placement, feed))
 
-    def stepped(self, step: int, seconds: float) -> None:
-        """A step was trained, and took so long."""
+    def stepped(self, step: int, seconds: float) -> Counters | None:
+        """A step was trained, and took so long; what was counted where a window ended with it."""
         self._memory.look(step)
-        self._step_time.stepped(step, seconds)
+        return self._step_time.stepped(step, seconds)
 
 
 class MemoryWatch:
