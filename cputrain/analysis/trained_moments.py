@@ -63,11 +63,11 @@ def _placed(moment: StepMoment, run: TrainedSteps, places: Places) -> PlacedMome
 
 
 def _stretches(moments: Sequence[StepMoment]) -> Iterator[list[StepMoment]]:
-    """Moments without a break."""
+    """Moments without a break, ascending: a clock that was set back begins another session."""
     stretch: list[StepMoment] = []
     for moment in moments:
         longest_s = max(BREAK_S, EVERY_S + BREAK_STEPS * moment.step_s)
-        if stretch and moment.at_s - stretch[-1].at_s > longest_s:
+        if stretch and not 0 < moment.at_s - stretch[-1].at_s <= longest_s:
             yield stretch
             stretch = []
         stretch.append(moment)

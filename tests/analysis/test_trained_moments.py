@@ -32,6 +32,13 @@ def test_a_run_that_was_stopped_or_slept_is_several_sessions():
     ]
 
 
+def test_a_clock_that_was_set_back_begins_another_session():
+    """Nothing is looked for among moments that do not ascend."""
+    its = placed([run([*range(0, 600, 5), *range(302, 900, 5)])], PLACES)
+    assert [(len(m), m[0].at_s) for m in its.values()] == [(120, 0), (120, 302)]
+    assert drift_apart.recorded(its, 0.0, Slowdown(), its.keys()).drift(60.0).sessions == 2
+
+
 def test_long_steps_are_no_breaks():
     its = placed([run(range(0, 3600, 300), step_s=300.0)], PLACES)
     assert [len(moments) for moments in its.values()] == [12]
