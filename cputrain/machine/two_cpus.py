@@ -62,6 +62,7 @@ def run(*parts: tuple[int, Callable[[], bool]]) -> None:
     failed: list[str] = []
 
     def bound(cpu: int, function: Callable[[], bool]) -> None:
+        mask = os.sched_getaffinity(0)
         try:
             os.sched_setaffinity(0, {cpu})  # of this thread alone
         except OSError as error:
@@ -70,6 +71,8 @@ def run(*parts: tuple[int, Callable[[], bool]]) -> None:
             if not function():
                 each = " or ".join(f"CPU {cpu}" for cpu, _ in reversed(parts))
                 failed.append(f"something else had {each}")
+            # The kernel has it for a moment after it was joined, and a check of all masks sees it.
+            os.sched_setaffinity(0, mask)
 
     threads = [threading.Thread(target=bound, args=part, name="cpu", daemon=True) for part in parts]
     for thread in threads:

@@ -1,5 +1,6 @@
 """Which two CPUs are looked at, where, and what a record says elsewhere."""
 
+import contextlib
 import os
 
 import pytest
@@ -51,3 +52,16 @@ def test_a_function_that_gave_up_had_no_cpu_to_itself():
     assert sorted(seen) == ["first", "second"]
     with pytest.raises(Unknown, match=f"something else had CPU {cpu} or CPU {cpu}"):
         two_cpus.run((cpu, runs("first", True)), (cpu, runs("second", False)))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all that there is")
+def test_no_thread_is_bound_once_it_is_over():
+    """The kernel has a thread for a moment longer than `join` waits; a worker looks at all."""
+    cpus = sorted(os.sched_getaffinity(0))
+    narrow = []
+    for _ in range(100):
+        two_cpus.run((cpus[0], lambda: True), (cpus[-1], lambda: True))
+        for task in os.listdir("/proc/self/task"):
+            with contextlib.suppress(ProcessLookupError):
+                narrow += [task] if len(os.sched_getaffinity(int(task))) < len(cpus) else []
+    assert narrow == []
