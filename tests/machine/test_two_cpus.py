@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from pathlib import Path
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_no_thread_is_bound_once_it_is_over():
     narrow = []
     for _ in range(100):
         two_cpus.run((cpus[0], lambda: True), (cpus[-1], lambda: True))
-        for task in os.listdir("/proc/self/task"):
+        for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(ProcessLookupError):
-                narrow += [task] if len(os.sched_getaffinity(int(task))) < len(cpus) else []
+                narrow += [task] if len(os.sched_getaffinity(int(task.name))) < len(cpus) else []
     assert narrow == []
