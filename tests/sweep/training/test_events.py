@@ -75,7 +75,7 @@ def test_a_row_that_is_half_written_waits(tmp_path, scalars):
         file.flush()
         written.follow()
         assert [step for step, _ in scalars(tmp_path)["loss/training"]] == [1]
-        file.write("0.5,64.0,,2026-11-23T00:00:00+00:00,,\n")
+        file.write("0.5,64.0,,2026-11-23T00:00:00+00:00,,,,\n")
     written.close()
     assert [step for step, _ in scalars(tmp_path)["loss/training"]] == [1, 2]
 
