@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis import identical
@@ -81,6 +81,18 @@ def placed(cells: Sequence[CellRow], places: Places) -> dict[str, list[PlacedMom
             by_session.setdefault(worker.session, []).append(moment)
     ascending = {name: sorted(its, key=lambda each: each.at_s) for name, its in by_session.items()}
     return dict(sorted(ascending.items()))
+
+
+def before(
+    by_session: Mapping[str, Sequence[PlacedMoment]], end_s: float
+) -> dict[str, list[PlacedMoment]]:
+    """The moments that began before a time; sessions with none are left out.
+
+    Args:
+        end_s: seconds since 1970.
+    """
+    earlier = {name: [m for m in its if m.at_s < end_s] for name, its in by_session.items()}
+    return {name: its for name, its in earlier.items() if its}
 
 
 def at_places(cells: Sequence[CellRow], places: Places) -> list[Moment]:

@@ -1,8 +1,7 @@
 """The speed of a machine while it trained for real: moments of runs of `train`.
 
 A sweep's moments are some pairs each, with other work between them, for twenty minutes. A run keeps
-the CPUs busy without a break, for hours: it heats them, and a hypervisor places CPUs that are
-always busy elsewhere.
+the CPUs as busy as the one that is projected will, without a break, for hours.
 """
 
 from __future__ import annotations

@@ -57,13 +57,9 @@ def read(path: Path) -> list[StepMoment]:
 
 
 def _moments(table: pl.DataFrame) -> pl.DataFrame:
-    missing = [pl.lit(None, kind).alias(name) for name, kind in PLACES.items()]
+    missing = {n: pl.lit(None, kind) for n, kind in PLACES.items() if n not in table.columns}
     at = pl.col("at").str.to_datetime("%Y-%m-%dT%H:%M:%S%z").dt.epoch("s")
-    steps = table.with_columns(
-        *(column for column in missing if column.meta.output_name() not in table.columns),
-        at_s=at,
-        moment=at // EVERY_S,
-    )
+    steps = table.with_columns(**missing, at_s=at, moment=at // EVERY_S)
     number, many = pl.int_range(pl.len()).over("moment"), pl.len().over("moment")
     is_taken = number % (many // STEPS).clip(1) == 0
     taken = pl.when(is_taken).then("step_s")

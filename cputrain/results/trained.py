@@ -103,12 +103,12 @@ def read(root: Path, machine: str) -> tuple[list[Run], list[Problem]]:
 
 def records(root: Path, machine: str) -> list[tuple[TrainRecord, Path]]:
     """The record of every run of a machine, and its table of steps; none that cannot be read."""
-    found = []
+    runs = []
     for place in stored.find(root, machine, FILE):
         record = _record(place, machine) if place.suite == FOLDER else None
         if isinstance(record, TrainRecord):
-            found.append((record, place.path.with_name(PROGRESS)))
-    return found
+            runs.append((record, place.path.with_name(PROGRESS)))
+    return runs
 
 
 def _started(run: Run) -> str:

@@ -33,6 +33,7 @@ from cputrain.results import rows, step_moments, trained
 def recorded(machine: str, worker: WorkerRecord) -> Recorded:
     """What the records tell of the while after a worker's minute: sweeps, and runs of `train`.
 
+    As far as they are of before it: a run that was projected is not foretold by itself.
     How much its model slows down far apart is predicted, where its engine's costs are known; else
     it is taken to slow down as the default experiment does.
 
@@ -49,10 +50,12 @@ def recorded(machine: str, worker: WorkerRecord) -> Recorded:
     placed = moments.placed(list(zip(cells, analysis.rows, strict=True)), at)
     known = costs.of(paths.ROOT, machine)
     runs = trained_moments.placed(_trained(machine, worker, known), at)
+    began_s = datetime.datetime.fromisoformat(worker.started).timestamp()
+    earlier = moments.before({**placed, **runs}, began_s)
     model, usual = Experiment.from_json(worker.experiment), Experiment()
     slowdown = _slowdown(model, usual, known)
     far = drift_apart.share(worker, at)
-    return drift_apart.recorded({**placed, **runs}, far, slowdown, alone=runs.keys())
+    return drift_apart.recorded(earlier, far, slowdown, alone=runs.keys())
 
 
 def _slowdown(model: Experiment, usual: Experiment, known: Costs | None) -> Slowdown:
@@ -64,18 +67,17 @@ def _slowdown(model: Experiment, usual: Experiment, known: Costs | None) -> Slow
 
 
 def _trained(machine: str, worker: WorkerRecord, known: Costs | None) -> Iterator[TrainedSteps]:
-    """Steps before a worker started of runs of the same engine in one process.
+    """Runs of a worker's engine in one process.
 
     A run whose table of steps cannot be read is left out: an export says so.
     """
     engine = worker.experiment["runtime"]["engine"]
-    before_s = datetime.datetime.fromisoformat(worker.started).timestamp()
     for record, path in trained.records(paths.ROOT, machine):
         its = record.worker
         if its.experiment["runtime"]["engine"] != engine or record.processes != [1]:
             continue
         try:
-            steps = [each for each in step_moments.read(path) if each.at_s < before_s]
+            steps = step_moments.read(path)
         except (OSError, RecordError, ValueError, pl.exceptions.PolarsError):
             continue
         cpus = () if its.placement is None else tuple(two_cpus.ends(its.placement.cpus))

@@ -8,6 +8,7 @@ import pytest
 from cputrain.analysis import drift_apart
 from cputrain.analysis.drift import learned
 from cputrain.analysis.drift_apart import Slowdown
+from cputrain.analysis.moments import PlacedMoment, before
 from cputrain.analysis.places import Places
 from cputrain.analysis.trained_moments import TrainedSteps, placed
 from cputrain.results.step_moments import StepMoment
@@ -93,3 +94,13 @@ def test_steps_of_another_model_tell_nothing_by_their_mean():
     every = {**sweeps, "train/large/0": [(n * 6.0, 0.4) for n in range(100)]}
     assert learned(every, 36_000.0).log_sd > 1
     assert learned(every, 36_000.0, alone={"train/large/0"}).log_sd == pytest.approx(0.0)
+
+
+def test_what_came_later_is_left_out_of_sweeps_and_runs_alike():
+    sweep = {"sweep": [PlacedMoment(at, 0.04, None) for at in (10.0, 90.0, 100.0)]}
+    runs = placed([run([50, 95]), run([200], name="late")], PLACES)
+    earlier = before({**sweep, **runs}, 95.0)
+    assert {name: [m.at_s for m in its] for name, its in earlier.items()} == {
+        "sweep": [10.0, 90.0],
+        "train/mine/0": [50],
+    }

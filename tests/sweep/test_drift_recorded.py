@@ -44,7 +44,7 @@ def keep(runs, root, record, began=BEGAN):
 def test_runs_of_the_same_engine_before_it_are_its_records(own_root, runs, worker):
     keep(runs, own_root, runs.record("mine"))
     known = drift.recorded("here", worker)
-    assert list(known.by_session) == ["train/mine/0"] == list(known.alone)
+    assert list(known.by_session) == ["train/mine/0"] and "train/mine/0" in known.alone
     told = known.drift(60.0)
     assert told.sessions == 1 and told.longest_s == pytest.approx(595, abs=6)
     assert told.interval(0.9) == (pytest.approx(1.0), pytest.approx(1.0))
