@@ -14,6 +14,7 @@ from cputrain.record.tuning import First, Race
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced, unseen
 from cputrain.sweep.tuning.candidates import TuningCandidate
+from cputrain.sweep.tuning.reduced import AsRun
 from cputrain.sweep.tuning.runner import Ran, Runner
 from cputrain.sweep.tuning.standings import Standings
 from cputrain.sweep.tuning.workers import Running, Workers
@@ -65,7 +66,7 @@ class Racing:
         reference: Running,
         candidates: Sequence[TuningCandidate],
         until: float,
-        as_run: Callable[[Experiment], Experiment],
+        as_run: AsRun,
         halves: bool = True,
     ) -> Ran:
         """Race candidates; all but the fastest are ended.
@@ -115,7 +116,7 @@ class Racing:
         reference: Running,
         candidates: Sequence[TuningCandidate],
         until: float,
-        as_run: Callable[[Experiment], Experiment],
+        as_run: AsRun,
         halves: bool,
     ) -> tuple[list[Runner], list[TuningCandidate]]:
         runners: list[Runner] = []

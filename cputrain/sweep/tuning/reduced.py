@@ -9,12 +9,16 @@ Where a micro-batch alone would not tell (`Spec.runs_alone`), whole steps race.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.model import flops
 from cputrain.run import placement
 from cputrain.sweep.durations import ASSUMED_FLOPS, SLOWER
 
+AsRun = Callable[[Experiment], Experiment]
+"""What of an experiment is run while it races."""
 MICRO_S = 0.8
 """Seconds of a micro-batch, guessed, from which races have smaller ones."""
 WHOLE_S = 0.5

@@ -7,19 +7,18 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from cputrain.analysis.tuning.known import Known
-from cputrain.engines import specs
-from cputrain.experiment import Experiment, ExperimentError
+from cputrain.experiment import Experiment
 from cputrain.record.tuning import Race, Raced
-from cputrain.sweep.tuning import candidates, earlier, near, reduced
+from cputrain.sweep.tuning import candidates, earlier, near, reduced, together
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import TuningKnob
 from cputrain.sweep.tuning.race import TURNS, Racing
+from cputrain.sweep.tuning.reduced import AsRun
 from cputrain.sweep.tuning.workers import Running, Workers, reference
 
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
-AsRun = Callable[[Experiment], Experiment]
 
 
 class Search:
@@ -181,27 +180,11 @@ class Search:
         self._raced(race)
 
     def _together(self, until: float) -> None:
-        """Changes of different knobs that alone were not surely faster: the two best, and all.
-
-        Several of a hundredth each are more than any of their races could tell.
-        """
-        near_ = list(near.changes(self.races, self.incumbent).values())
-        can: list[TuningCandidate] = []
-        for changes in (near_[:2], near_) if len(near_) > 2 else (near_,):
-            if len(changes) > 1 and (candidate := self._joined(changes)) is not None:
-                can.append(candidate)
+        """What looked faster in several races, as one change: see `together.candidates`."""
+        can, as_run = together.candidates(self.races, self.incumbent)
         if not can:
             return
-        if self._now() + self._soonest_s(can, reduced.reduced) > until:
+        if self._now() + self._soonest_s(can, as_run) > until:
             self.not_tried.append(near.TOGETHER)
         else:
-            self._race(near.TOGETHER, can, until, reduced.reduced)
-
-    def _joined(self, changes: Sequence[Raced]) -> TuningCandidate | None:
-        """Changes as one; None where they cannot be together."""
-        fields = {name: value for raced in changes for name, value in raced.changes.items()}
-        try:
-            experiment = specs.settle(self.incumbent.best.but(**fields))
-        except ExperimentError:
-            return None
-        return TuningCandidate(" and ".join(raced.label for raced in changes), fields, experiment)
+            self._race(near.TOGETHER, can, until, as_run)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 
 from cputrain.experiment import Experiment
 from cputrain.model import fresh, on_paper
+from cputrain.sweep.tuning.reduced import AsRun
 
 
 def seconds(
     experiments: Iterable[Experiment],
-    as_run: Callable[[Experiment], Experiment],
+    as_run: AsRun,
     page_s: Callable[[bool], float],
 ) -> list[float]:
     """Seconds of a step of each, reckoned, that the race does not run.
