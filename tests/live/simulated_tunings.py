@@ -77,9 +77,13 @@ def _mlm(flat: dict[str, Any]) -> float:
 
 
 def _llm(flat: dict[str, Any]) -> float:
-    micro = {1: 1.05, 2: 1.0, 4: 0.97, 8: 0.95}.get(flat["batch_size"], 1.0)
+    micro = {1: 1.05, 2: 1.0, 4: 0.975, 8: 0.985}.get(flat["batch_size"], 1.0)
     if flat["engine"] == "native":
-        return micro * (0.62 if flat["matmul_backend"] == "openblas" else 0.75)
+        small = {"omp_runtime": ("libiomp5", 0.99), "wait_policy": ("active", 0.995)}
+        small |= {"loader_workers": (1, 0.995), "huge_pages": ("madvise", 0.995)}
+        micro *= math.prod(by for name, (value, by) in small.items() if flat[name] == value)
+        micro *= {"glibc_thresholds": 0.995, "mimalloc": 0.99}.get(flat["allocator"], 1.0)
+        return micro * (0.62 if flat["matmul_backend"] == "openblas" else 0.64)
     if flat["engine"] == "jax":
         return 1.2 * micro
     compiled = 0.83 if flat["compile"] == "inductor" else 1.0
@@ -95,11 +99,18 @@ def ratio(name: str, experiment: Experiment) -> float:
     return EFFECTS[name](flat) * (FEW_THREADS if flat["threads"] == 1 else 1.0)
 
 
-def tuned(name: str, seed: int, noise: float, minutes: float, kept: tuple[str, ...]) -> Tune:
+def tuned(
+    name: str,
+    seed: int,
+    noise: float,
+    minutes: float,
+    kept: tuple[str, ...],
+    slowness: float = SLOWNESS,
+) -> Tune:
     """One tuning of a preset on a simulated machine."""
     preset = PRESETS[name].experiment
     usual = specs.settle(preset)
-    usual_s = SLOWNESS * reduced.micro_s(usual) * usual.training.grad_accum
+    usual_s = slowness * reduced.micro_s(usual) * usual.training.grad_accum
     step_s: Callable[[Experiment], float] = lambda e: usual_s * ratio(name, e)  # noqa: E731
     workers = Starting(step_s, seed, noise=noise, page_s=FRESH * usual_s / FRESH_PAGES)
     planned = PlannedTuning(preset, 60 * minutes, (), kept, seed, "")
@@ -121,6 +132,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--keep", default="", help="fields, as of tune")
     parser.add_argument("--records", type=int, default=0, help="A/A passes of each engine")
+    parser.add_argument("--slowness", type=float, default=SLOWNESS, help="of the machine")
     args = parser.parse_args()
     fields = tuple(filter(None, args.keep.split(",")))
     recommended, tested = [], []
@@ -134,7 +146,8 @@ def main() -> None:
             library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
             both = ":".join(f"{each}={library}" for each in ("libiomp5", "mimalloc"))
             patch.setenv(library_search.VARIABLE, both)
-            track = tuned(args.preset, seed, args.noise, args.minutes, fields).tracks[0]
+            tuning = tuned(args.preset, seed, args.noise, args.minutes, fields, args.slowness)
+            track = tuning.tracks[0]
             record, best = track.account.record, track.recommended
         choice = None if record.tuned is None else Experiment.from_json(record.tuned)
         tested.append(1.0 if choice is None else ratio(args.preset, choice))
@@ -144,7 +157,7 @@ def main() -> None:
         choices[f"{'no ' if best is None else ''}{', '.join(kept)}"] += 1
     confirmed = sum(count for choice, count in choices.items() if choice[:3] != "no ")
     means = [math.exp(statistics.mean(map(math.log, each))) for each in (recommended, tested)]
-    print(f"recommended {means[0]:.3f}x, tested {means[1]:.3f}x, confirmed {confirmed}")
+    print(f"recommended {means[0]:.4f}x, tested {means[1]:.4f}x, confirmed {confirmed}")
     for choice, count in choices.most_common(6):
         print(f"  {count}  {choice}")
 

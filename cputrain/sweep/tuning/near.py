@@ -39,11 +39,13 @@ def likeliest(races: Sequence[Race], incumbent: Incumbent) -> Incumbent:
     """The incumbent with the changes that are likely, though no race has told one to be faster.
 
     For lack of time mostly; the test may. Likely is what was faster by the 90 % interval of its
-    race, unless such changes raced together; where nothing was adopted, what looked best.
+    race, of what raced together the joined change alone; where nothing was adopted, what looked
+    best.
     """
-    together = [raced for race in races if race.knob == TOGETHER for raced in race.candidates]
+    together = any(race.knob == TOGETHER and race.candidates for race in races)
     for knob, raced in changes(races, incumbent).items():
-        is_likely = not incumbent.adopted or (not together and _is_faster(raced, races))
+        is_told = together and knob != TOGETHER
+        is_likely = not incumbent.adopted or (not is_told and _is_faster(raced, races))
         if is_likely and _value(raced) < math.log(WORTH_A_TEST):
             try:
                 experiment = specs.settle(incumbent.best.but(**raced.changes))

@@ -67,10 +67,30 @@ def test_beside_what_won_those_are_tested_that_are_faster_by_their_interval():
     assert (flat["allocator"], flat["attention_backend"]) == ("glibc_thresholds", "manual")
 
 
+def together(ratios):
+    """Two changes as one."""
+    raced = Raced(
+        label="huge_pages=madvise and attention_backend=manual",
+        changes={"huge_pages": "madvise", "attention_backend": "manual"},
+        outcome="raced",
+        log_ratios=[math.log(ratio) for ratio in ratios],
+    )
+    return Race(knob=near.TOGETHER, reference=REFERENCE, candidates=[raced])
+
+
 def test_what_raced_together_is_told_by_that_race():
-    together = Race(knob=near.TOGETHER, reference=REFERENCE, candidates=SURE.candidates)
     best = with_allocator()
-    assert near.likeliest([SURE, together], best) == best
+    assert near.likeliest([SURE, together([1.0, 1.01])], best) == best
+
+
+def test_what_was_faster_together_is_tested_as_one_change():
+    best = near.likeliest([SURE, together([0.90, 0.92, 0.91, 0.90])], with_allocator())
+    assert labels(best) == [
+        "allocator=glibc_thresholds",
+        "huge_pages=madvise and attention_backend=manual",
+    ]
+    flat = best.best.flat()
+    assert (flat["huge_pages"], flat["attention_backend"]) == ("madvise", "manual")
 
 
 def test_what_raced_beside_another_engine_is_left():
