@@ -100,3 +100,15 @@ def same(experiment: Experiment, other: Experiment) -> bool:
     """Whether two experiments run the same, and as much of a step of it."""
     micro = experiment.budget.micro_batches == other.budget.micro_batches
     return experiment.identity == other.identity and micro
+
+
+def hides(experiment: Experiment, other: Experiment, as_run: AsRun) -> bool:
+    """Whether something that two differ in is the same in what is run of them."""
+    whole, run = (
+        [each.flat() for each in both]
+        for both in ((experiment, other), (as_run(experiment), as_run(other)))
+    )
+    return same(as_run(experiment), as_run(other)) or any(
+        whole[0][name] != whole[1][name] and run[0][name] == run[1][name]
+        for name in ("batch_size", "loss_chunk")
+    )

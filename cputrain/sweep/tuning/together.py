@@ -44,7 +44,7 @@ def _is_hidden(raced: Raced, best: Experiment, as_run: AsRun) -> bool:
         changed = specs.settle(best.but(**raced.changes))
     except ExperimentError:
         return True
-    return reduced.same(as_run(changed), as_run(best))
+    return reduced.hides(changed, best, as_run)
 
 
 def _joined(changes: Sequence[Raced], best: Experiment, most: int) -> TuningCandidate | None:
