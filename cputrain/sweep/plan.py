@@ -189,9 +189,8 @@ def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
         is_paired = baseline is not None and varied.runtime.jit_state == "steady"
         if reason is None and is_paired:
             reason = placement.because_of_reference(why_not(base, stacks.of(base)))
-        name, reference = None, None
-        if baseline is not None:
-            name, reference = paths.cell_name(baseline), base.identity
+        name = None if baseline is None else paths.cell_name(baseline)
+        reference = base.identity if is_paired else None
         cells.append(PlannedCell(values, experiment, reason, name, reference))
     return tuple(cells)
 

@@ -21,6 +21,7 @@ from cputrain.sweep import (
     exporting,
     going_on,
     long_cells,
+    noise_cells,
     passes,
     plan,
     safekeeping,
@@ -61,7 +62,8 @@ class Sweep:
         choice, (known, broken) = self.choice, plan.survey()
         plan.refuse(broken, choice.regexes)
         self.broken = broken
-        self.suites, self.only_with_ipex = selection.take(choice, known)
+        suites, self.only_with_ipex = selection.take(choice, known)
+        self.suites, self.noise_cells = noise_cells.complete(suites, known)
         apart = choice.leaves_out and not choice.quick
         self.parts = long_cells.apart(self.suites) if apart else self.suites
         return self.suites
@@ -91,6 +93,7 @@ class Sweep:
         todo = [p for p in self.parts if first and p.key not in self.checkpoint.done]
         building_s = environments.building_s(self.asvs)
         self.progress.begin(machine, suites, todo, self.estimate, building_s)
+        self.progress.say(noise_cells.line(self.noise_cells) or "")
         if not choice.ipex:
             self.progress.say(environments.offer(self.only_with_ipex, session.mode, machine))
         if choice.leaves_out:
