@@ -14,6 +14,7 @@ from cputrain.report.statements import Statement
 from cputrain.results.rows import CellResult
 from cputrain.wording import counted
 
+MEASURES_ONE = f"python3 bench.py run --bench {identical.SUITE} measures one"
 NEXT_RUN_S = 18 * 60.0
 """Seconds of measuring of a run of 20 minutes."""
 
@@ -51,11 +52,11 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
         candidates: see `statement`.
         command: that goes on with them.
     """
-    bare = sum(row["effect_low"] is None for _, row in its)
+    bare = [cell for cell, row in its if row["effect_low"] is None]
     owners = [_owner(cell) for cell, row in its if row["further_passes"] is not None]
     until = planning.seconds_until(candidates, dict.fromkeys(owners, 1))
     near = sorted(until[owner] for owner in owners if owner in until)
-    far = len(its) - len(owners) - bare
+    far = len(its) - len(owners) - len(bare)
     text = f"Not told yet: {counted(len(its), 'cell')}."
     if near:
         text += f" {_when(near, len(its))}: {command} goes on there."
@@ -63,8 +64,11 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
         text += f" {_some(far, len(its), 'differs', 'differ')} by too little for what the noise"
         text += " here lets be told in reasonable time."
     if bare:
-        text += f" {_some(bare, len(its), 'has', 'have')} no interval: no A/A pair of"
-        text += f" {'its' if bare == 1 else 'their'} engine."
+        text += f" {_some(len(bare), len(its), 'has', 'have')} no interval: no A/A pair of"
+        text += f" {'its' if len(bare) == 1 else 'their'} engine"
+        # No cell of that suite runs in IPEX's environment.
+        is_there = all(identical.engine(cell) != "ipex" for cell in bare)
+        text += f"; {MEASURES_ONE}." if is_there else "."
     return text
 
 

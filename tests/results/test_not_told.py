@@ -69,13 +69,22 @@ def test_what_has_no_interval_is_told_apart_from_what_differs_by_too_little(nois
     numpy = USUAL.but(engine="numpy", attention_backend="manual")
     noise.cell("Framework", "numpy", 0.084, numpy)
     text = answers(noise).open.text
-    bare = "no interval: no A/A pair of its engine."
+    bare = "no interval: no A/A pair of its engine; python3 bench.py run --bench Baseline measures "
+    bare += "one."
     if not beside_others:
         assert text == f"Not told yet: 1 cell. It has {bare}"
         return
     near, _, rest = text.partition(" more would measure 1 of them again: ")
     assert near.startswith("Not told yet: 2 cells. About ")
     assert rest == f"python3 bench.py goes on there. 1 of them has {bare}"
+
+
+def test_no_cell_of_baseline_is_for_ipex(noise):
+    noise.suite("Framework", "engine", ("torch", "ipex"))
+    noise.cell("Framework", "torch", 0.042)
+    noise.cell("Framework", "ipex", 0.084, USUAL.but(engine="ipex"))
+    text = answers(noise).open.text
+    assert text == "Not told yet: 1 cell. It has no interval: no A/A pair of its engine."
 
 
 def test_what_no_number_of_passes_would_tell_differs_by_too_little(project):
