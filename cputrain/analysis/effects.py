@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cputrain.analysis import identical, noises, pass_pairs, places, slowdowns
+from cputrain.analysis.by_quota import is_by_quota
 from cputrain.analysis.cell_effect import CellEffect, cell_effect
 from cputrain.analysis.counted import Counted, counted
 from cputrain.analysis.noises import Noises
@@ -123,7 +124,10 @@ def _why_none(cell: CellResult, pairs: Counted) -> str | None:
     if cell.key.baseline is None:
         return None
     if pairs.pairs:
-        return f"no effect: others had the CPUs during each of its {pairs.pairs} pairs"
+        who = (
+            "a CPU quota held threads back" if is_by_quota(cell.workers) else "others had the CPUs"
+        )
+        return f"no effect: {who} during each of its {pairs.pairs} pairs"
     return f"no effect: {cell.workers[-1].reasons.get('reference', ALONE)}"
 
 

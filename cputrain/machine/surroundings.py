@@ -8,19 +8,26 @@ from pathlib import Path
 
 from cputrain.machine import cpuset, facts, quota, reading, topology
 from cputrain.machine.finding import Finding, looked
+from cputrain.wording import counted
 
 
 def findings(root: Path = reading.ROOT) -> Iterator[Finding]:
     """Quota, cpuset, and what cannot be trusted here."""
-    yield from looked({"cgroup quota": _quota, "cpuset": _cpuset}, root)
+    yield from looked({"cgroup quota": held_back, "cpuset": _cpuset}, root)
     yield from _around(root)
 
 
-def _quota(root: Path) -> Finding:
+def held_back(root: Path = reading.ROOT) -> Finding:
+    """Whether a cgroup's quota is less than the time of all CPUs of the mask.
+
+    Raises:
+        reading.Unknown: no cgroup file system to ask.
+    """
     cpus, allowed = quota.cpu_quota(root), len(os.sched_getaffinity(0))
     if cpus is None:
         return Finding("ok", "cgroup quota: none")
-    text = f"cgroup quota: {cpus:g} CPUs' worth of time on {allowed} CPUs"
+    time = "the time of 1 CPU" if cpus == 1 else f"the time of {cpus:g} CPUs"
+    text = f"cgroup quota: {time} on {counted(allowed, 'CPU')}"
     if cpus >= allowed:
         return Finding("ok", text)
     fewer = topology.read_topology(root).choose(max(1, int(cpus)))

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from cputrain.analysis import identical
+from cputrain.analysis.by_quota import is_by_quota
 from cputrain.analysis.ends import CellRow
 from cputrain.engines import specs
 from cputrain.experiment import Experiment
@@ -17,6 +18,9 @@ from cputrain.wording import counted
 RUN_STEPS = 10_000
 BUSY = 0.5
 """Share of pairs of blocks that were dropped, from which it is said beside the step's time."""
+BY_OTHERS = ("others had the CPUs, or they were moved", "who")
+BY_QUOTA = ("a CPU quota held threads back", "what to do")
+"""What spoilt them, and what the doctor says of it."""
 FEWEST_MOMENTS = 5
 """Moments of a run from which its baseline's step time is told by them, with its range."""
 
@@ -85,10 +89,12 @@ def statement(cells: Sequence[CellRow]) -> Statement | None:
         text += f" That is {share} of the fastest fp32 matrix product measured here (MFU)."
     its = trust.verified(cells)
     if its.dropped > BUSY * its.pairs:
-        text += f" During {its.dropped} of {counted(its.pairs, 'pair')} of blocks others had the"
+        workers = identical.distinct(cell for cell, _ in cells if cell.ok)
+        who, says = BY_QUOTA if is_by_quota(workers) else BY_OTHERS
         text += (
-            " CPUs, or they were moved, which is in this time: python3 bench.py doctor says who."
+            f" During {its.dropped} of {counted(its.pairs, 'pair')} of blocks {who}, which is in"
         )
+        text += f" this time: python3 bench.py doctor says {says}."
     return Statement(text, tuple(rows))
 
 

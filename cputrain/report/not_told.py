@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cputrain.analysis import identical
+from cputrain.analysis.by_quota import is_by_quota
 from cputrain.analysis.ends import CellRow
 from cputrain.analysis.open_cells import Key
 from cputrain.analysis.paired import planning
@@ -15,6 +16,8 @@ from cputrain.results.rows import CellResult
 from cputrain.wording import counted
 
 MEASURES_ONE = f"python3 bench.py run --bench {identical.SUITE} measures one"
+HELD_UP = "others had the CPUs, or moved them, during all pairs: python3 bench.py doctor says who"
+BY_QUOTA = "a CPU quota held threads back during all pairs: python3 bench.py doctor says what to do"
 NEXT_RUN_S = 18 * 60.0
 """Seconds of measuring of a run of 20 minutes."""
 
@@ -28,19 +31,18 @@ def statement(cells: Sequence[CellRow], candidates: Sequence[Candidate[Key]]) ->
     """
     tried = [(cell, row) for cell, row in cells if cell.ok and not identical.is_identical(cell)]
     open_cells = [(cell, row) for cell, row in tried if row["verdict"] == "not told"]
-    held_up = [row for _, row in tried if row["effect"] is None and row["dropped_pairs"]]
-    rows = (*(row for _, row in open_cells), *held_up)
+    held_up = [(c, row) for c, row in tried if row["effect"] is None and row["dropped_pairs"]]
+    rows = (*(row for _, row in open_cells), *(row for _, row in held_up))
     if not rows:
         return None
     command = "python3 bench.py"
     if all(row["mode"] == "quick" for row in rows):
         command += " --quick"
     parts = [_open(open_cells, candidates, command)] if open_cells else []
-    if held_up:
-        parts.append(
-            f"No effect yet: {counted(len(held_up), 'cell')}, as others had the CPUs, or moved "
-            "them, during all pairs: python3 bench.py doctor says who."
-        )
+    by_quota = sum(is_by_quota(cell.workers) for cell, _ in held_up)
+    for count, why in ((len(held_up) - by_quota, HELD_UP), (by_quota, BY_QUOTA)):
+        if count:
+            parts.append(f"No effect yet: {counted(count, 'cell')}, as {why}.")
     return Statement(" ".join(parts), rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from cputrain.machine import busy, power, reading
+from cputrain.machine import busy, power, reading, surroundings
 
 READ_S = 0.3
 SHARE = 0.2
@@ -22,7 +22,7 @@ def lines(root: Path = reading.ROOT, seconds: float = READ_S) -> list[str]:
         root: where the kernel's files are.
         seconds: for the look at other processes.
     """
-    return [line for line in (_power(root), _others(root, seconds)) if line]
+    return [line for line in (_power(root), _quota(root), _others(root, seconds)) if line]
 
 
 def _power(root: Path) -> str:
@@ -35,6 +35,16 @@ def _power(root: Path) -> str:
         "this machine runs on its battery, and clocks lower as that empties: "
         "plug it in for times that hold tomorrow"
     )
+
+
+def _quota(root: Path) -> str:
+    try:
+        finding = surroundings.held_back(root)
+    except reading.Unknown:
+        return ""
+    if finding.level == "ok":
+        return ""
+    return f"{finding.text}, and blocks that lose time by it do not count: {finding.do}"
 
 
 def _others(root: Path, seconds: float) -> str:

@@ -105,8 +105,9 @@ def steps(step_s: float, rng: np.random.Generator, spread: float = 0.005) -> lis
 
 
 def beside(
-    worker: WorkerRecord, step_s: float, rng: np.random.Generator, disturbed: Sequence[int] = ()
-) -> WorkerRecord:
+    worker: WorkerRecord, step_s: float, rng: np.random.Generator, disturbed: Sequence[int] = (),
+    throttled_s: float = 0.0,
+) -> WorkerRecord:  # fmt: skip
     """A worker that ran beside a reference, a pair of blocks for each of its samples.
 
     Args:
@@ -114,12 +115,15 @@ def beside(
         step_s: of the reference.
         rng: the source of chance.
         disturbed: numbers of the pairs whose reference's block was.
+        throttled_s: that a quota held these back.
     """
+    noise = {"throttled_s": throttled_s}
     blocks = itertools.chain.from_iterable(steps(step_s, rng) for _ in worker.samples)
     pairs = [
         {
             "sample": number,
-            "reference": {"step_s": block, "loss": [5.0], "disturbed": number in disturbed},
+            "reference": {"step_s": block, "loss": [5.0], "disturbed": number in disturbed}
+            | ({"noise": noise} if throttled_s and number in disturbed else {}),
             "first": ("cell", "reference")[number % 2],
         }
         for number, block in zip(range(len(worker.samples)), blocks, strict=False)
@@ -210,7 +214,7 @@ class Project:
         self, suite: str, value: Any, step_s: float, experiment: Experiment | None = None, *,
         machine: str = "here", mode: str = "full", workers: int = 2,
         reference: float | None = USUAL_S, first_s: float | None = None,
-        disturbed: Sequence[int] = (), **others: Any,
+        disturbed: Sequence[int] = (), throttled_s: float = 0.0, **others: Any,
     ) -> list[WorkerRecord]:  # fmt: skip
         """A cell that went well, in both; its workers.
 
@@ -223,7 +227,7 @@ class Project:
             for each_s in times
         ]
         if reference is not None:
-            made = [beside(record, reference, self.rng, disturbed) for record in made]
+            made = [beside(record, reference, self.rng, disturbed, throttled_s) for record in made]
         self.record(suite, value, made, machine=machine, mode=mode)
         samples = [sample.median_s for worker in made for sample in worker.samples]
         self.result(suite, value, [float(f"{s:.5g}") for s in samples], machine=machine, mode=mode)

@@ -102,6 +102,15 @@ def test_a_pass_all_of_whose_pairs_are_dropped_is_none(project):
     assert row["dropped_reference_share"] == 1.0
 
 
+def test_pairs_that_a_quota_spoilt_are_told_to_be_its(project):
+    made = lengths_suite(project)
+    gone = [beside(worker, 0.042, project.rng, range(3), throttled_s=0.02) for worker in made]
+    project.record("SeqLen", 512, gone)
+    project.save()
+    row = rows_of(export(project.root), "SeqLen")["512"]
+    assert row["reason"] == "no effect: a CPU quota held threads back during each of its 6 pairs"
+
+
 def test_an_engine_without_identical_workers_has_no_interval_and_says_so(sweep):
     sweep.suite("Framework", "engine", ("torch", "numpy"))
     sweep.cell("Framework", "torch", 0.042)

@@ -37,6 +37,17 @@ def test_cells_whose_pairs_were_all_held_up_are_told_of_beside_the_open_ones(noi
     assert {row["value"] for row in known.rows} == {"close", "bf16", "mixed"}
 
 
+def test_what_a_quota_held_back_is_told_apart_from_what_others_did(noise):
+    setting(noise, "pinning", ("none", "close"), (0.042, 0.0405), disturbed=EVERY_PAIR)
+    setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.020), disturbed=EVERY_PAIR,
+            throttled_s=0.02)  # fmt: skip
+    assert answers(noise).open.text == (
+        "No effect yet: 1 cell, as others had the CPUs, or moved them, during all pairs: python3 "
+        "bench.py doctor says who. No effect yet: 1 cell, as a CPU quota held threads back during "
+        "all pairs: python3 bench.py doctor says what to do."
+    )
+
+
 @pytest.mark.parametrize(("mode", "flag"), [("full", ""), ("quick", " --quick")])
 def test_what_is_open_goes_on_by_a_run_of_its_kind(project, mode, flag):
     project.suite("Baseline", "copy", ("A", "B", "C", "D"))

@@ -1,5 +1,6 @@
 """What disturbs a measurement, said before it."""
 
+import os
 import subprocess
 import sys
 import time
@@ -37,6 +38,15 @@ def test_of_many_the_busiest_are_named(tree, monkeypatch):
     monkeypatch.setattr(disturbing.busy, "processes", lambda root: next(readings))
     (line,) = disturbing.lines(tree.root, 0.5)
     assert ": cc1 (process 6), cc1 (process 5), cc1 (process 4), 3 more; while" in line
+
+
+def test_a_quota_is_told_with_what_to_do(server, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    (line,) = disturbing.lines(server.root, 0.0)
+    assert line.startswith("cgroup quota: the time of 1.5 CPUs on 4 CPUs; threads are held back")
+    assert "do not count: start under taskset -c " in line and "\n" not in line
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert disturbing.lines(server.root, 0.0) == []
 
 
 def test_a_laptop_on_its_battery_is_told_until_it_is_plugged_in(tree):
