@@ -50,10 +50,22 @@ end: mov x0, x1
 }
 
 
+def quiet_round_trip():
+    """One, of a moment at which nothing else had the CPUs: other tests may run beside this one."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return round_trip.between(CPUS[0], CPUS[-1])
+        except Unknown as unknown:
+            if "something else had CPU" not in str(unknown) or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
+
+
 @two
 def test_a_plausible_round_trip_that_leaves_the_caller_as_it_was():
     before = threading.active_count()
-    ns = round_trip.between(CPUS[0], CPUS[-1])
+    ns = quiet_round_trip()
     assert 5 < ns < 100_000
     assert threading.active_count() == before and sorted(os.sched_getaffinity(0)) == CPUS
 
