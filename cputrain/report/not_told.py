@@ -10,9 +10,11 @@ from cputrain.analysis.ends import CellRow
 from cputrain.analysis.open_cells import Key
 from cputrain.analysis.paired import planning
 from cputrain.analysis.paired.planning import Candidate
+from cputrain.engines import specs
 from cputrain.report import words
 from cputrain.report.statements import Statement
 from cputrain.results.rows import CellResult
+from cputrain.run import stacks
 from cputrain.wording import counted
 
 MEASURES_ONE = f"python3 bench.py run --bench {identical.SUITE} measures one"
@@ -68,10 +70,14 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
     if bare:
         text += f" {_some(len(bare), len(its), 'has', 'have')} no interval: no A/A pair of"
         text += f" {'its' if len(bare) == 1 else 'their'} engine"
-        # No cell of that suite runs in IPEX's environment.
-        is_there = all(identical.engine(cell) != "ipex" for cell in bare)
-        text += f"; {MEASURES_ONE}." if is_there else "."
+        text += f"; {MEASURES_ONE}." if all(map(_has_baseline, bare)) else "."
     return text
+
+
+def _has_baseline(cell: CellResult) -> bool:
+    """Whether that suite has a cell of its engine: none runs in another than the main stack."""
+    name = identical.engine(cell)
+    return name in specs.NAMES and specs.of(name).stack == stacks.MAIN
 
 
 def _owner(cell: CellResult) -> Key:

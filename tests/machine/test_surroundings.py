@@ -20,21 +20,21 @@ def allowed(monkeypatch, count):
 
 def test_a_quota_below_the_mask(server, monkeypatch):
     allowed(monkeypatch, 4)
-    finding = finding_of(server.root, "cgroup quota: 1.5 CPUs")
+    finding = finding_of(server.root, "cgroup quota: the time of 1.5 CPUs")
     assert finding.level == "warn" and finding.do
     allowed(monkeypatch, 1)
-    assert finding_of(server.root, "cgroup quota: 1.5 CPUs").level == "ok"
+    assert finding_of(server.root, "cgroup quota: the time of 1.5 CPUs").level == "ok"
 
 
 def test_what_a_quota_leaves_is_advised_of_the_mask_and_of_cores_first(server, monkeypatch):
     """CPUs 1 and 9 are one core."""
     server.put({f"{GROUP}/cpu.max": "200000 100000"})
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 2, 9, 10})
-    assert finding_of(server.root, "cgroup quota: 2 CPUs").do.startswith(
+    assert finding_of(server.root, "cgroup quota: the time of 2 CPUs").do.startswith(
         "start under taskset -c 1-2,"
     )
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 9, 10})
-    assert "taskset -c 1,10," in finding_of(server.root, "cgroup quota: 2 CPUs").do
+    assert "taskset -c 1,10," in finding_of(server.root, "cgroup quota: the time of 2 CPUs").do
 
 
 @pytest.mark.parametrize("name", ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"])
