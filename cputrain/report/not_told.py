@@ -69,7 +69,7 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
         text += " here lets be told in reasonable time."
     if bare:
         text += f" {_some(len(bare), len(its), 'has', 'have')} no interval: no A/A pair of"
-        text += f" {'its' if len(bare) == 1 else 'their'} engine"
+        text += f" {'its' if len(bare) == 1 else 'their'} engine counts"
         text += f"; {MEASURES_ONE}." if all(map(_has_baseline, bare)) else "."
     return text
 

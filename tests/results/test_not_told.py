@@ -80,8 +80,8 @@ def test_what_has_no_interval_is_told_apart_from_what_differs_by_too_little(nois
     numpy = USUAL.but(engine="numpy", attention_backend="manual")
     noise.cell("Framework", "numpy", 0.084, numpy)
     text = answers(noise).open.text
-    bare = "no interval: no A/A pair of its engine; python3 bench.py run --bench Baseline measures "
-    bare += "one."
+    bare = "no interval: no A/A pair of its engine counts; python3 bench.py run --bench Baseline "
+    bare += "measures one."
     if not beside_others:
         assert text == f"Not told yet: 1 cell. It has {bare}"
         return
@@ -95,7 +95,7 @@ def test_no_cell_of_baseline_is_for_ipex(noise):
     noise.cell("Framework", "torch", 0.042)
     noise.cell("Framework", "ipex", 0.084, USUAL.but(engine="ipex"))
     text = answers(noise).open.text
-    assert text == "Not told yet: 1 cell. It has no interval: no A/A pair of its engine."
+    assert text == "Not told yet: 1 cell. It has no interval: no A/A pair of its engine counts."
 
 
 def test_what_no_number_of_passes_would_tell_differs_by_too_little(project):
