@@ -119,6 +119,44 @@ class FreshPass(Part, frozen=True, kw_only=True):
     wall_s: Seconds = 0.0
 
 
+class Round(Part, frozen=True, kw_only=True):
+    """Two fresh workers beside each other, which differ in several changes at once.
+
+    Attributes:
+        levels: by the fields that differ, what either side had.
+        pairs: blocks of the two.
+        log_ratios: of each pair that counts, the logarithm of the first's step over the second's,
+            both with their `unseen_s`.
+        not_counting: numbers of its pairs, from 0, that do not count (`Raced`).
+        unseen_s: of a step of either (`Raced`).
+        status, reason: "ok" where both were warm and took their blocks.
+        wall_s: seconds that it took.
+    """
+
+    levels: dict[str, tuple[str, str]]
+    pairs: list[Blocks] = field(default_factory=list)
+    log_ratios: list[Number] = field(default_factory=list)
+    not_counting: list[Count] = field(default_factory=list)
+    unseen_s: tuple[Seconds, Seconds] = (0.0, 0.0)
+    status: Status = "unproven"
+    reason: str | None = None
+    wall_s: Seconds = 0.0
+
+
+class LevelEffect(Part, frozen=True, kw_only=True):
+    """What races and rounds say that a change gives, beside the settings as they were described.
+
+    Attributes:
+        label: what it is called.
+        ratio: of times, and the ends of its 90 % interval.
+        is_chosen: whether it is part of what was put to the test.
+    """
+
+    label: str
+    ratio: tuple[Number, Number, Number]
+    is_chosen: bool
+
+
 class TuningRecord(Part, frozen=True, kw_only=True):
     """One tuning: a file of its own.
 
@@ -134,9 +172,11 @@ class TuningRecord(Part, frozen=True, kw_only=True):
         kept: fields that were not to be changed.
         races: of knobs, in their order.
         without: the race of the winner without one of its changes each; None where there was none.
-        left_out: changes without which the winner was not surely slower: no part of `tuned`.
-        likeliest: changes that are tested, but for those left out, though no race told them to be
-            faster: those that looked so by their 90 % interval, or else the one that looked best.
+        rounds: fresh workers beside each other that differ in many changes at once.
+        levels: what these and the races say of each change of the winner's engine.
+        left_out: changes that won a race and are no part of `tuned`, as what came after did not
+            show them to be of use.
+        likeliest: changes that are tested though no race told them to be faster.
         not_tried: knobs that there was no time for.
         tuned: the experiment that was put to the test; None where no change was faster.
         passes: of the test.
@@ -159,6 +199,8 @@ class TuningRecord(Part, frozen=True, kw_only=True):
     kept: list[str] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
     without: Race | None = None
+    rounds: list[Round] = field(default_factory=list)
+    levels: list[LevelEffect] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     likeliest: list[str] = field(default_factory=list)
     not_tried: list[str] = field(default_factory=list)

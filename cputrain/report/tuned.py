@@ -12,7 +12,7 @@ from cputrain.analysis.tuning.gain import Gain
 from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.experiment.described import FIELDS, NONE
-from cputrain.record.tuning import FreshPass, Race, Raced, TuningRecord
+from cputrain.record.tuning import FreshPass, Race, Raced, Round, TuningRecord
 from cputrain.report import words
 from cputrain.wording import counted
 
@@ -29,7 +29,8 @@ def opening(budget_s: float, raced: Experiment, default: Experiment) -> str:
         raced: the default as it races.
         default: as it is.
     """
-    text = f"tuning for {words.duration(budget_s)} at most: races, then a test of the winner"
+    time = words.duration(budget_s)
+    text = f"tuning for {time} at most: races, rounds of what they leave open, then a test"
     micro, whole = raced.training.batch_size, default.training.batch_size
     if micro != whole:
         text += (
@@ -90,6 +91,30 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
     known = halving.standing(raced.log_ratios, noise)
     ends = [math.exp(-v if inverse else v) for v in (known.value, known.low, known.high)]
     return words.ratio(ends[0], min(ends[1:]), max(ends[1:]))
+
+
+def round_(ran: Round, number: int) -> str:
+    """A round that has ended."""
+    head = f"  round {number}, fresh workers that differ in {counted(len(ran.levels), 'change')}"
+    if ran.status != "ok":
+        return f"{head}: {ran.status}: {ran.reason}"
+    if not ran.log_ratios:
+        return f"{head}: others had the CPUs"
+    value = words.ratio(math.exp(statistics.median(ran.log_ratios)))
+    return f"{head}: {value} by {counted(len(ran.log_ratios), 'pair')}"
+
+
+def levels(record: TuningRecord) -> list[str]:
+    """What rounds and races together say of each change, where there were rounds."""
+    if not record.rounds:
+        return []
+    wide = max((len(level.label) for level in record.levels), default=0)
+    lines = [
+        f"  {level.label:<{wide}}  {words.ratio(*level.ratio)}{'  chosen' * level.is_chosen}"
+        for level in record.levels
+    ]
+    rounds = counted(len(record.rounds), "round")
+    return [f"each change, by races and {rounds} (90 % intervals):", *lines]
 
 
 def testing(labels: Sequence[str], likeliest: Sequence[str]) -> str:
@@ -188,11 +213,14 @@ def _each(record: TuningRecord) -> list[str]:
         if record.without is not None and raced.log_ratios:
             ratio = _ratio(raced, _noise(record.without), inverse=True)
             without[raced.label] = f"{ratio} beside the same settings without it"
+    for level in record.levels if record.rounds else []:
+        if level.label in by_race:
+            by_race[level.label] = f"{words.ratio(*level.ratio)} by races and rounds"
     lines = ["what each change gave (90 % intervals, for choosing):"]
     for label, text in by_race.items():
         if label not in record.left_out:
-            both = [without[label], text] if label in without else [text]
-            lines.append(f"  {label}: {'; '.join(both)}")
+            texts = [without[label], text] if label in without else [text]
+            lines.append(f"  {label}: {'; '.join(texts)}")
     again = "left out again, as it was not surely slower without"
     return [*lines, *(f"  {again}: {label}" for label in record.left_out)]
 

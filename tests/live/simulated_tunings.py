@@ -28,6 +28,7 @@ from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
 from cputrain.machine import library_search
+from cputrain.record.sample import Sample
 from cputrain.run.session import Session
 from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.planned import PlannedTuning
@@ -49,10 +50,16 @@ class Starting(Simulated):
         """See `Workers`."""
         spec = specs.of(experiment.runtime.engine)
         imports_s = spec.start_s + spec.compile_s.get(experiment.runtime.compile or "", 0.0)
-        looks_s = 2 * self.step_s(experiment) * self._share(experiment) + 1.5
+        looks_s = 2 * self.step_s(experiment) * self._share(experiment) + 0.5
         self.start_s = imports_s + looks_s
         running: Running = super().start(experiment, within_s)
         return running
+
+    def block(self, worker: Running) -> Sample:
+        """See `Workers`; a step before it does not count."""
+        self._took(self.true_s[worker.name], worker.experiment)
+        sample: Sample = super().block(worker)
+        return sample
 
 
 def _wiki(flat: dict[str, Any]) -> float:
@@ -122,6 +129,12 @@ def tuned(
     return tuning
 
 
+def changed(choice: Experiment, default: dict[str, Any]) -> list[str]:
+    """Fields of a choice that are not the default's, with their values."""
+    usual = Experiment.from_json(default).flat()
+    return [f"{name}={value}" for name, value in choice.flat().items() if value != usual[name]]
+
+
 def main() -> None:
     """Tune, and print what came of it."""
     parser = argparse.ArgumentParser()
@@ -135,7 +148,7 @@ def main() -> None:
     parser.add_argument("--slowness", type=float, default=SLOWNESS, help="of the machine")
     args = parser.parse_args()
     fields = tuple(filter(None, args.keep.split(",")))
-    recommended, tested = [], []
+    recommended, tested, took = [], [], []
     choices: collections.Counter[str] = collections.Counter()
     for seed in range(args.first, args.first + args.tunings):
         with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
@@ -149,15 +162,18 @@ def main() -> None:
             tuning = tuned(args.preset, seed, args.noise, args.minutes, fields, args.slowness)
             track = tuning.tracks[0]
             record, best = track.account.record, track.recommended
+        took.append(record.took_s)
         choice = None if record.tuned is None else Experiment.from_json(record.tuned)
         tested.append(1.0 if choice is None else ratio(args.preset, choice))
         recommended.append(1.0 if best is None else ratio(args.preset, best))
-        won = [race.adopted.label for race in record.races if race.adopted is not None]
-        kept = [label for label in (*won, *record.likeliest) if label not in record.left_out]
+        kept = [] if choice is None else changed(choice, record.default)
         choices[f"{'no ' if best is None else ''}{', '.join(kept)}"] += 1
     confirmed = sum(count for choice, count in choices.items() if choice[:3] != "no ")
     means = [math.exp(statistics.mean(map(math.log, each))) for each in (recommended, tested)]
-    print(f"recommended {means[0]:.4f}x, tested {means[1]:.4f}x, confirmed {confirmed}")
+    print(
+        f"took {statistics.mean(took):.0f} s; recommended {means[0]:.4f}x, tested {means[1]:.4f}x, "
+        f"confirmed {confirmed}"
+    )
     for choice, count in choices.most_common(6):
         print(f"  {count}  {choice}")
 

@@ -3,9 +3,10 @@
 In a rotation each candidate and the reference train one block. A candidate's ratio is its step's
 time over the reference's in the same rotation, so that what the machine does meanwhile cancels.
 After so many rotations (`RUNGS`) whoever is surely slower than the fastest goes, and whoever is
-surely not worth a change (Maron & Moore 1994, "Hoeffding Races", NeurIPS); from the third rung on,
-and before it where the time is short, so does the slower half (Karnin, Koren & Somekh 2013, "Almost
-Optimal Exploration in Multi-Armed Bandits", ICML). What a race says is for choosing alone: the
+surely not worth a change (Maron & Moore 1994, "Hoeffding Races", NeurIPS); where the time is short,
+so does the slower half (Karnin, Koren & Somekh 2013, "Almost Optimal Exploration in Multi-Armed
+Bandits", ICML). A race is short: what it leaves open is told by
+rounds in which everything varies at once (`additive`). What it says is for choosing alone: the
 winner is put to a test of its own.
 """
 
@@ -39,13 +40,8 @@ OF_WORKERS = 0.01
 they live: 0.7 to 1.0 % of torch."""
 WORTH = 0.01
 """A change that gives less than this is not worth a change."""
-LONG_S = 1.5
-"""Seconds of a block from which a race has fewer of them."""
-RUNGS, RUNGS_OF_LONG = (2, 4, 8, 16, 24), (2, 4, 6, 8, 12)
+RUNGS = (2, 4, 8)
 """After how many rotations candidates go; the last is the end of a race."""
-HALVING, PROMISING = 2, 3
-"""Numbers, from 0, of the rung from which the slower half goes (two blocks tell apart what differs
-by a tenth), and of the one that those alone pass that were faster so far."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +61,11 @@ class RaceEvidence:
     noise: float
 
     @property
+    def median(self) -> float:
+        """Of the log ratios."""
+        return statistics.median(self.log_ratios)
+
+    @property
     def variance(self) -> float:
         """Of their median, and of the two workers.
 
@@ -73,15 +74,6 @@ class RaceEvidence:
         """
         worth = len(self.log_ratios) + MEDIAN_VARIANCE - 1
         return self.noise**2 * MEDIAN_VARIANCE / worth + OF_WORKERS**2
-
-
-def rungs(block_s: float) -> tuple[int, ...]:
-    """See `RUNGS`.
-
-    Args:
-        block_s: seconds of a block.
-    """
-    return RUNGS_OF_LONG if block_s > LONG_S else RUNGS
 
 
 def noise(ratios: Sequence[Sequence[float]]) -> float:
@@ -148,10 +140,8 @@ def dropped(
             going.setdefault(place, "surely slower than the fastest")
         elif each.low > -WORTH:
             going.setdefault(place, f"surely not {100 * WORTH:.0f} % faster")
-        elif rung == PROMISING and each.value > -WORTH:
-            going.setdefault(place, "no faster so far")
     left = sorted((p for p in known if p not in going), key=lambda p: known[p].value)
-    if (is_short or rung >= HALVING) and len(left) > 1:
+    if is_short and len(left) > 1:
         for place in left[math.ceil(len(left) / 2) :]:
             going[place] = "in the slower half"
     return going

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -12,7 +12,7 @@ from msgspec import structs
 from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.record.tuning import FILE, FOLDER, FreshPass, Race, TuningRecord
+from cputrain.record.tuning import FILE, FOLDER, FreshPass, LevelEffect, Race, Round, TuningRecord
 from cputrain.report import tuned
 from cputrain.run import recording
 from cputrain.run.session import Session
@@ -68,6 +68,17 @@ class Account:
         """A race has ended."""
         self.keep(races=[*self.record.races, race])
         for line in tuned.race(race):
+            self._progress.say(line)
+
+    def ran(self, rounds: Sequence[Round]) -> None:
+        """All rounds so far, of which the last has ended."""
+        self.keep(rounds=list(rounds))
+        self._progress.say(tuned.round_(rounds[-1], len(rounds)))
+
+    def told(self, levels: Sequence[LevelEffect]) -> None:
+        """What races and rounds say of each change."""
+        self.keep(levels=list(levels))
+        for line in tuned.levels(self.record):
             self._progress.say(line)
 
     def tested(self, taken: FreshPass) -> None:

@@ -68,6 +68,7 @@ class Racing:
         until: float,
         as_run: AsRun,
         halves: bool = True,
+        wins: Callable[[Experiment], bool] = lambda experiment: True,
     ) -> Ran:
         """Race candidates; all but the fastest are ended.
 
@@ -79,6 +80,7 @@ class Racing:
             until: by the clock; what has not started by then is not tried.
             as_run: the experiment that stands for one while it races.
             halves: whether slow ones go.
+            wins: whether what comes next may go on with an experiment.
 
         Raises:
             RunError: the reference gave no number.
@@ -90,6 +92,8 @@ class Racing:
             runner.unseen_s = seconds, beside_s
         step_s, order, all_count = self._rotate(reference, runners, until, halves)
         won = Standings(runners).winner() if halves else None
+        if won is not None and not wins(runners[won].candidate.experiment):
+            won = None
         fastest = reference
         for place, runner in enumerate(runners):
             if runner.running is None:
@@ -158,7 +162,6 @@ class Racing:
         standings = Standings(runners)
         step_s: list[float] = []
         orders: list[list[int]] = []
-        rungs: tuple[int, ...] = ()
         passed = 0
         while alive := standings.alive:
             began = self._now()
@@ -166,15 +169,13 @@ class Racing:
             step_s.append(self._rotation(reference, runners, orders[-1]))
             standings.judge(is_strict=len(orders) < STRICT_ROTATIONS)
             took = self._now() - began
-            rungs = rungs or halving.rungs(took / (len(alive) + 1))
-            is_rung = standings.most_counted >= rungs[passed]
+            is_rung = standings.most_counted >= halving.RUNGS[passed]
             if halves:
-                needs_s = took * (rungs[halving.PROMISING] - len(orders))
+                needs_s = took * (halving.RUNGS[-1] - len(orders))
                 is_short = self._now() + needs_s > until
                 self._drop(runners, standings.going(passed if is_rung else None, is_short))
             passed += is_rung
-            last = len(rungs) if halves else halving.PROMISING + 1
-            is_last = passed == last or len(orders) >= MOST_TRIES * rungs[halving.PROMISING]
+            is_last = passed == len(halving.RUNGS) or len(orders) >= MOST_TRIES * halving.RUNGS[-1]
             is_told = is_rung and passed > 1 and standings.is_told
             is_enough = standings.can_be_won or len(orders) >= STRICT_ROTATIONS
             is_late = self._now() + took > until and is_enough

@@ -9,7 +9,7 @@ from msgspec import structs
 from cputrain.analysis.tuning.known import Known
 from cputrain.experiment import Experiment
 from cputrain.record.tuning import Race, Raced
-from cputrain.sweep.tuning import candidates, earlier, near, reduced, together
+from cputrain.sweep.tuning import candidates, earlier, near, reduced
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.knobs import TuningKnob
@@ -39,6 +39,7 @@ class Search:
         not_tried: knobs that there was no time for.
         versions: of what trained the default settings.
         slowness: of this machine: seconds over those that are guessed.
+        last: the last reference that lived.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Search:
         self._racing, self._workers, self._now, self._raced = racing, workers, now, raced
         self._kept, self._known = kept, list(known)
         self._reference: Running | None = None
+        self.last: Running | None = None
         self.incumbent = Incumbent.nothing(default)
         self.races: list[Race] = []
         self.not_tried: list[str] = []
@@ -69,12 +71,12 @@ class Search:
         """
         first = self._refer(reduced.reduced, until)
         self.versions, self.slowness = first.versions, first.slowness
+        self.last = first
         waiting = list(knobs)
         while waiting:
             share = max(SHARE, 1 / len(waiting))
             waiting.remove(knob := self._next(waiting))
             self._knob(knob, self._now() + share * (until - self._now()), until)
-        self._together(until)
         self._close()
 
     def _next(self, knobs: Sequence[TuningKnob]) -> TuningKnob:
@@ -158,11 +160,14 @@ class Search:
         cannot: Sequence[Raced] = (),
     ) -> None:
         """Race candidates, in several races where the memory has no room for all."""
+        wins = self._is_no_longer if as_run is reduced.composed else _wins
         waiting = list(can)
         while waiting:
             beside = self._refer(as_run, until)
-            ran = self._racing.race(name, self.incumbent.best, beside, waiting, until, as_run)
-            self._reference = ran.fastest
+            ran = self._racing.race(
+                name, self.incumbent.best, beside, waiting, until, as_run, wins=wins
+            )
+            self._reference = self.last = ran.fastest
             self._tried |= {
                 candidate.experiment.identity
                 for candidate, raced in zip(waiting, ran.race.candidates, strict=False)
@@ -175,16 +180,22 @@ class Search:
             self._ended(structs.replace(ran.race, candidates=[*ran.race.candidates, *cannot]))
             cannot = ()
 
+    def _is_no_longer(self, experiment: Experiment) -> bool:
+        """Whether what is run of it takes no longer than of the best so far.
+
+        A larger micro-batch would make all races after its own longer, or be hidden in them and
+        from the rounds, which choose one as well.
+        """
+        longer, now = (
+            reduced.block_s(reduced.composed(each)) for each in (experiment, self.incumbent.best)
+        )
+        return longer < 1.5 * now
+
     def _ended(self, race: Race) -> None:
         self.races.append(race)
         self._raced(race)
 
-    def _together(self, until: float) -> None:
-        """What looked faster in several races, as one change: see `together.candidates`."""
-        can, as_run = together.candidates(self.races, self.incumbent)
-        if not can:
-            return
-        if self._now() + self._soonest_s(can, as_run) > until:
-            self.not_tried.append(near.TOGETHER)
-        else:
-            self._race(near.TOGETHER, can, until, as_run)
+
+def _wins(experiment: Experiment) -> bool:
+    """Where any may be what comes next."""
+    return True

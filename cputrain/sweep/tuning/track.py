@@ -23,16 +23,20 @@ from cputrain.results import rows
 from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning import fresh, knobs, near, reduced, sides, without
+from cputrain.sweep.tuning import choice, fresh, knobs, near, reduced, sides, without
 from cputrain.sweep.tuning.account import Account
+from cputrain.sweep.tuning.factors import Factors
 from cputrain.sweep.tuning.incumbent import Incumbent
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.race import Racing
+from cputrain.sweep.tuning.rounds import Rounds
 from cputrain.sweep.tuning.search import Search
 from cputrain.sweep.tuning.workers import Workers
 
 TEST, WITHOUT, MOST = 0.3, 0.1, 0.7
 """Shares of the time: for the test, for each change by itself, for both where a pass takes long."""
+ROUNDS = 0.3
+"""The most of it that rounds take."""
 ENOUGH = 3
 """Times the least that a tuning needs, from which the time left is worth another one."""
 
@@ -84,7 +88,8 @@ class Track:
         self.account.keep(status="ok")
 
     def _search(self, workers: Workers, cells: Sequence[CellResult], until: float) -> Incumbent:
-        """The best settings by races, and by each change by itself; leaves time for the test."""
+        """The best settings by races, by each change by itself and by rounds; leaves time for the
+        test."""
         after_s = min(
             self._test_s(self.default) + WITHOUT * self.tuning.budget_s, MOST * self.tuning.budget_s
         )
@@ -92,17 +97,38 @@ class Track:
         racing = Racing(workers, random.Random(self.tuning.seed), self._now, available_memory)
         raced = self.account.raced
         search = Search(racing, workers, self.default, self.tuning.kept, past, self._now, raced)
-        search.run(knobs.table(self.tuning.allowed), until - after_s)
+        table = knobs.table(self.tuning.allowed)
+        search.run(table, until - after_s)
         self.account.keep(versions=search.versions, not_tried=search.not_tried)
-        winner = near.likeliest(search.races, search.incumbent)
-        likeliest = [each.label for each in winner.adopted if each not in search.incumbent.adopted]
-        self.account.keep(likeliest=likeliest)
-        test_from = until - self._test_s(winner.best, search.slowness)
-        race = without.race(racing, workers, winner, self._now, test_from)
-        if race is None:
-            return winner
-        winner, left_out = without.needed(winner, race, search.races)
-        self.account.keep(without=race, left_out=left_out)
+        best = search.incumbent
+        test_from = until - self._test_s(best.best, search.slowness)
+        race = without.race(racing, workers, best, self._now, test_from)
+        if race is not None:
+            best = without.needed(best, race, search.races)
+            self.account.keep(without=race)
+        expected = {knob.name: knob.expected for knob in table}
+        factors = Factors(search.races, best, expected, race)
+        winner = self._rounds(workers, search, factors, best, test_from)
+        won, kept = ([each.label for each in of.adopted] for of in (search.incumbent, winner))
+        self.account.keep(
+            left_out=[label for label in won if label not in kept],
+            likeliest=[label for label in kept if label not in won],
+        )
+        return winner
+
+    def _rounds(
+        self, workers: Workers, search: Search, factors: Factors, best: Incumbent, until: float
+    ) -> Incumbent:
+        """What races left open, by workers that differ in many changes at once."""
+        is_whole = reduced.same(reduced.reduced(best.best), reduced.composed(best.best))
+        as_run = reduced.composed if is_whole else reduced.reduced
+        chance = random.Random(self.tuning.seed)
+        assert search.last is not None  # it has run
+        rounds = Rounds(workers, factors, as_run, chance, self._now, search.last)
+        until = min(until, self._now() + ROUNDS * self.tuning.budget_s)
+        rounds.run(until, self.account.ran)
+        winner = near.likeliest(search.races, choice.chosen(factors, best))
+        self.account.told(choice.told(factors, winner.best))
         return winner
 
     def _test_s(self, winner: Experiment, slowness: float = 1.0) -> float:

@@ -72,26 +72,29 @@ def _each(winner: Incumbent, as_run: AsRun) -> tuple[list[TuningCandidate], list
     return can, cannot
 
 
-def needed(winner: Incumbent, race: Race, races: Sequence[Race]) -> tuple[Incumbent, list[str]]:
-    """What is left without the changes that were not shown to be needed, and what these are.
+def needed(winner: Incumbent, race: Race, races: Sequence[Race]) -> Incumbent:
+    """What is left without the changes that were not shown to be needed.
 
     Args:
         winner: with all its changes.
         race: of it beside itself without each change.
-        races: that have told its changes to be faster, or nearly so.
+        races: that have told its changes to be faster.
     """
-    every = [(race, raced) for race in races for raced in race.candidates if raced.log_ratios]
-    every.sort(key=lambda both: both[1].outcome == "adopted")  # these last: they count
-    won = {raced.label: _evidence(race, raced) for race, raced in every}
+    won = {
+        raced.label: _evidence(race, raced)
+        for race in races
+        for raced in race.candidates
+        if raced.outcome == "adopted"
+    }
     useless = [
         raced.label
         for raced in race.candidates
         if raced.log_ratios and not halving.is_needed(won[raced.label], _evidence(race, raced))
     ]
     try:
-        return winner.only([each for each in winner.adopted if each.label not in useless]), useless
+        return winner.only([each for each in winner.adopted if each.label not in useless])
     except ExperimentError:  # one that is needed needs one that is not
-        return winner, []
+        return winner
 
 
 def _evidence(race: Race, raced: Raced) -> halving.RaceEvidence:

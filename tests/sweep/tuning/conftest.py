@@ -6,10 +6,20 @@ import pytest
 
 
 @pytest.fixture
+def allocators(tmp_path, monkeypatch):
+    """Allocators that can be loaded: mimalloc takes the place of glibc, which has huge pages."""
+    from cputrain.machine import library_search
+
+    library = tmp_path / "library.so"
+    library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
+    monkeypatch.setenv(library_search.VARIABLE, f"mimalloc={library}")
+
+
+@pytest.fixture
 def tune(own_root, monkeypatch):
     """Tune an experiment on a simulated machine; the tuning and its workers.
 
-    It has libiomp5, as asv's environment will, so that the launch line can name it.
+    It has libiomp5 and mimalloc, as asv's environment will, so that the launch line can name them.
     """
     # Here, as this file is read in environments that lack what these import.
     from simulated_workers import Simulated
@@ -21,9 +31,10 @@ def tune(own_root, monkeypatch):
     from cputrain.sweep.tuning.planned import PlannedTuning
     from cputrain.sweep.tuning.verb import Tune
 
-    library = own_root / "libiomp5.so"
+    library = own_root / "library.so"
     library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
-    monkeypatch.setenv(library_search.VARIABLE, f"libiomp5={library}")
+    both = ":".join(f"{name}={library}" for name in ("libiomp5", "mimalloc"))
+    monkeypatch.setenv(library_search.VARIABLE, both)
 
     def tune(experiment, slower, minutes=10.0, kept=(), seed=0, **machine):
         usual = specs.settle(experiment)

@@ -35,19 +35,9 @@ def with_allocator():
 
 
 def test_what_failed_is_never_the_likeliest():
-    def raced(label, outcome):
-        ratios = [-0.5] if outcome == "failed" else [-0.1]
-        return Raced(
-            label=label, changes={"huge_pages": "madvise"}, outcome=outcome, log_ratios=ratios
-        )
-
-    race = Race(
-        knob="k",
-        reference=REFERENCE,
-        candidates=[raced("a", "failed"), raced("b", "raced")],
-    )
-    (change,) = near.changes([race], NOTHING).values()
-    assert change.label == "b"
+    failed = race("huge_pages", "madvise", [0.6], "failed")
+    raced = race("wait_policy", "active", [0.9])
+    assert labels(near.likeliest([failed, raced], NOTHING)) == ["wait_policy=active"]
 
 
 SURE = race("attention_backend", "manual", [0.80, 0.82, 0.78, 0.81])
@@ -56,60 +46,41 @@ SMALL = race("wait_policy", "active", [0.985] * 24)
 
 
 def test_where_nothing_won_the_best_is_tested_however_unsure():
-    assert labels(near.likeliest([UNSURE], NOTHING)) == ["huge_pages=madvise"]
+    assert labels(near.likeliest([UNSURE, SMALL], NOTHING)) == ["huge_pages=madvise"]
     assert labels(near.likeliest([SMALL], NOTHING)) == []
 
 
-def test_beside_what_won_those_are_tested_that_are_faster_by_their_interval():
-    best = near.likeliest([SURE, UNSURE, SMALL], with_allocator())
-    assert labels(best) == ["allocator=glibc_thresholds", "attention_backend=manual"]
-    flat = best.best.flat()
-    assert (flat["allocator"], flat["attention_backend"]) == ("glibc_thresholds", "manual")
-
-
-def together(ratios):
-    """Two changes as one."""
-    raced = Raced(
-        label="huge_pages=madvise and attention_backend=manual",
-        changes={"huge_pages": "madvise", "attention_backend": "manual"},
-        outcome="raced",
-        log_ratios=[math.log(ratio) for ratio in ratios],
-    )
-    return Race(knob=near.TOGETHER, reference=REFERENCE, candidates=[raced])
-
-
-def test_what_raced_together_is_told_by_that_race():
+def test_beside_what_won_nothing_is_tested_for_that():
     best = with_allocator()
-    assert near.likeliest([SURE, together([1.0, 1.01])], best) == best
-
-
-def test_what_was_faster_together_is_tested_as_one_change():
-    best = near.likeliest([SURE, together([0.90, 0.92, 0.91, 0.90])], with_allocator())
-    assert labels(best) == [
-        "allocator=glibc_thresholds",
-        "huge_pages=madvise and attention_backend=manual",
-    ]
-    flat = best.best.flat()
-    assert (flat["huge_pages"], flat["attention_backend"]) == ("madvise", "manual")
+    assert near.likeliest([SURE, UNSURE], best) == best
 
 
 def test_what_raced_beside_another_engine_is_left():
     changes = {"engine": "native", "compile": None, "attention_backend": None}
     native = specs.settle(NOTHING.best.but(**changes))
-    best = NOTHING.plus("engine", TuningCandidate("engine=native", changes, native))
-    assert near.likeliest([race("optimizer_kernel", "foreach", [0.8] * 4)], best) == best
+    default = Incumbent.nothing(native)
+    assert near.likeliest([race("wait_policy", "active", [0.8] * 4)], default) == default
 
 
-def test_one_that_no_race_told_is_needed_by_the_ratio_it_has():
-    best = near.likeliest([SURE], with_allocator())
-    won = race("allocator", "glibc_thresholds", [0.8] * 8, "adopted")
-    lost = SURE.candidates
-    slower = Race(
+def test_what_was_not_needed_beside_the_others_is_left_out():
+    won = [race("allocator", "glibc_thresholds", [0.8] * 8, "adopted")]
+    won += [race("wait_policy", "active", [0.96] * 8, "adopted")]
+    best = with_allocator()
+    settled = specs.settle(best.best.but(wait_policy="active"))
+    best = best.plus(
+        "wait policy", TuningCandidate("wait_policy=active", {"wait_policy": "active"}, settled)
+    )
+
+    def beside(label, ratio):
+        logs = [math.log(ratio)] * 8
+        return Raced(label=label, changes={}, outcome="raced", log_ratios=logs)
+
+    slower = [beside("allocator=glibc_thresholds", 1.2), beside("wait_policy=active", 1.04)]
+    ran = Race(knob=without.KNOB, reference=REFERENCE, candidates=slower)
+    assert without.needed(best, ran, won) == best
+    ran = Race(
         knob=without.KNOB,
         reference=REFERENCE,
-        candidates=[
-            Raced(label=each.label, changes={}, outcome="raced", log_ratios=[math.log(1.2)] * 4)
-            for each in (*won.candidates, *lost)
-        ],
+        candidates=[slower[0], beside(slower[1].label, 0.95)],
     )
-    assert without.needed(best, slower, [won, SURE]) == (best, [])
+    assert labels(without.needed(best, ran, won)) == ["allocator=glibc_thresholds"]

@@ -84,7 +84,7 @@ def test_the_faster_of_two_near_ones_is_not_ended_by_two_blocks():
     chosen = [run(ratios, seed)[0].winner for seed in range(SIMULATIONS)]
     assert sum(w is not None and w.label == f"allocator={NAMES[0]}" for w in chosen) >= 95
     few = [run(ratios, seed, noise=0.06)[0].winner for seed in range(SIMULATIONS)]
-    assert sum(w is not None and w.label == f"allocator={NAMES[0]}" for w in few) >= 75
+    assert sum(w is not None and w.label == f"allocator={NAMES[0]}" for w in few) >= 70
 
 
 def test_where_time_is_short_the_slower_half_goes_after_two_blocks():
@@ -111,6 +111,16 @@ def test_what_gives_nothing_is_ended_before_the_last_rung():
 def test_where_nothing_differs_the_reference_mostly_stays():
     won = [run((1.0,) * 4, seed)[0].winner for seed in range(SIMULATIONS)]
     assert sum(w is not None for w in won) <= 0.1 * SIMULATIONS
+
+
+def test_what_may_not_be_gone_on_with_does_not_win_however_fast():
+    workers = Simulated(lambda e: 0.1 if e != BEST else 0.2)
+    racing = Racing(workers, random.Random(0), workers.now, lambda: 1 << 50)
+    beside = workers.start(BEST, 1e9)
+    can = [candidate("jemalloc")]
+    ran = racing.race("k", BEST, beside, can, 1e9, lambda e: e, wins=lambda e: e == BEST)
+    assert ran.winner is None and ran.fastest is beside and workers.alive == {beside.name}
+    assert [raced.outcome for raced in ran.race.candidates] == ["raced"]
 
 
 def test_who_is_far_slower_takes_no_block():

@@ -72,11 +72,14 @@ def test_in_a_short_race_what_is_likely_to_give_most_for_its_seconds_starts_firs
 
 def test_where_one_engine_alone_can_be_its_variant_is_compiled_once(tune):
     preset = PRESETS["mlm-80m-short"].experiment
-    tuning_, workers = tune(preset, lambda e: 1.0 if e.training.activation_checkpointing else 0.8)
+    tuning_, _ = tune(preset, lambda e: 1.0 if e.training.activation_checkpointing else 0.8)
     record = tuning_.tracks[0].account.record
     (engines,) = (race for race in record.races if race.knob == "engine")
     assert {raced.outcome for raced in engines.candidates} == {"refused"}
-    compiled = {w.name for w in workers.blocks if w.experiment.runtime.compile == "inductor"}
+    every = [raced for race in record.races for raced in race.candidates]
+    compiled = [
+        raced for raced in every if raced.ready_s and raced.changes.get("compile") == "inductor"
+    ]
     assert len(compiled) == 1
     (sizes,) = (race for race in record.races if race.knob == "micro-batch")
     assert [len(raced.log_ratios) > 0 for raced in sizes.candidates] == [True, True]
@@ -95,3 +98,24 @@ def test_what_the_first_race_had_beside_its_winner_races_again_where_a_knob_has_
         (libraries,) = (race for race in races if race.knob == "matmul library")
         (again,) = (raced for raced in libraries.candidates if raced.label == wanted)
         assert again.log_ratios
+
+
+def test_a_larger_micro_batch_does_not_make_the_races_after_its_own_longer(tune):
+    """It is chosen all the same."""
+    preset = PRESETS["llm-25m"].experiment
+    tuning_, _ = tune(preset, lambda e: 0.7 if e.training.batch_size == 8 else 1.0)
+    record = tuning_.tracks[0].account.record
+    (sizes,) = (race for race in record.races if race.knob == "micro-batch")
+    assert sizes.adopted is None
+    for race in record.races:
+        assert race.reference["training"]["batch_size"] <= preset.training.batch_size
+    assert tuning_.tracks[0].recommended.training.batch_size == 8
+
+
+def test_an_engine_that_runs_whole_steps_may_win_beside_parts_of_them(tune):
+    def jax(e):
+        return 0.5 if e.runtime.engine == "jax" else 1.0
+
+    tuning_, _ = tune(PRESETS["llm-25m"].experiment, jax, start_s=1.0)
+    engines = next(r for r in tuning_.tracks[0].account.record.races if r.knob == "engine")
+    assert engines.adopted is not None and engines.adopted.label == "engine=jax"
