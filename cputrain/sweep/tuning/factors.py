@@ -119,27 +119,23 @@ class Factors:
             reference = Experiment.from_json(race.reference)
             if reference.runtime.engine != self.best.runtime.engine:
                 continue
-            noise = halving.noise([each.log_ratios for each in race.candidates])
-            for raced in race.candidates:
-                if raced.outcome == "failed" or not raced.log_ratios or "engine" in raced.changes:
-                    continue
-                factor = self._factor(raced.changes, race.knob)
-                own = self._level(factor, raced.changes, raced.label)
-                beside = self._level(factor, values(reference, raced.changes))
-                yield {factor: own}, {factor: beside}, RaceEvidence(raced.log_ratios, noise)
+            for factor, changed, evidence in self._changes(race):
+                beside = self._level(factor, values(reference, changed.fields))
+                yield {factor: changed}, {factor: beside}, evidence
 
     def _of_without(self, race: Race | None) -> Iterator[Told]:
         """What the best settings tell of a change that runs beside themselves without it."""
-        if race is None:
-            return
+        for factor, changed, evidence in [] if race is None else self._changes(race):
+            yield {factor: factor.usual}, {factor: changed}, evidence
+
+    def _changes(self, race: Race) -> Iterator[tuple[Factor, Level, RaceEvidence]]:
+        """The changes of a race that keep the engine and have a ratio."""
         noise = halving.noise([each.log_ratios for each in race.candidates])
         for raced in race.candidates:
-            if raced.outcome == "failed" or not raced.log_ratios or "engine" in raced.changes:
-                continue
-            factor = self._factor(raced.changes, race.knob)
-            changed = self._level(factor, raced.changes, raced.label)
-            evidence = RaceEvidence(raced.log_ratios, noise)
-            yield {factor: factor.usual}, {factor: changed}, evidence
+            if raced.outcome != "failed" and raced.log_ratios and "engine" not in raced.changes:
+                factor = self._factor(raced.changes, race.knob)
+                changed = self._level(factor, raced.changes, raced.label)
+                yield factor, changed, RaceEvidence(raced.log_ratios, noise)
 
     def _factor(self, changes: Fields, knob: str) -> Factor:
         known = (each for each in self.every if each.usual.fields.keys() == changes.keys())

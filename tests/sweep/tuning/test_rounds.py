@@ -52,7 +52,7 @@ def effects(factors):
 
 
 def test_changes_of_a_hundredth_are_told_in_minutes():
-    off, deviations = [], []
+    off, deviations, inside = [], [], 0
     for seed in range(4):
         rounds, factors, seconds = told(seed)
         assert len(rounds) >= 6 and seconds < 310
@@ -60,7 +60,8 @@ def test_changes_of_a_hundredth_are_told_in_minutes():
             mean, deviation = effects(factors)[f"{name}={value}"]
             off.append(mean - math.log(ratio))
             deviations.append(deviation)
-    assert max(deviations) < 0.015
+            inside += abs(off[-1]) <= 1.645 * deviation
+    assert max(deviations) < 0.015 and inside >= 13  # of 16 intervals of 90 %
     assert math.sqrt(sum(each**2 for each in off) / len(off)) < 0.007
 
 
