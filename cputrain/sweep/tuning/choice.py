@@ -14,7 +14,7 @@ from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.factors import Factor, Factors, Level, values
 from cputrain.sweep.tuning.incumbent import Incumbent
 
-LIKELY, WORTH = 0.85, 0.005
+LIKELY, WORTH = 0.95, 0.005
 """Chance of a level to be faster than the usual one, and by how much as a logarithm, from which it
 is chosen: several of half a hundredth are worth a change together."""
 KEPT = 0.5

@@ -17,7 +17,7 @@ DRAWS = 12
 """Rounds that are drawn, of which one is run."""
 VARIED = 0.8
 """Share of draws in which a factor differs: levels that take long may cost more than they tell."""
-MAY_BE_BEST = 0.05
+MAY_BE_BEST = 0.005
 """Chance of a level to be faster than the one that looks fastest, from which rounds have it."""
 EXACT = 0.003
 """Standard deviation, of logarithms, of all that is open, at which rounds end."""

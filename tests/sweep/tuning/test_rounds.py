@@ -126,6 +126,6 @@ def test_pairs_that_others_disturbed_do_not_count():
     rounds, factors, _ = told(host=Disturbed)
     assert any(ran.not_counting for ran in rounds)
     for ran in rounds:
+        assert ran.not_counting == [n for n, pair in enumerate(ran.pairs) if pair.disturbed]
         assert len(ran.log_ratios) == len(ran.pairs) - len(ran.not_counting)
-        assert all(abs(value) < 0.3 for value in ran.log_ratios)
     assert effects(factors)["huge_pages=madvise"][0] < 0.0
