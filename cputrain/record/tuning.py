@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from cputrain.record.part import Count, Field, Number, Part, Parts, Seconds, Status, StepSeconds
+from cputrain.record.rounds import Blocks, JointEffect, LevelEffect, Round
 
 SCHEMA: Literal[1] = 1
 FILE = "tuning.json"
@@ -16,8 +17,6 @@ FOLDER = "tuned"
 
 Fields = dict[str, Field]
 """Fields of an experiment by name, whatever part they are in."""
-First = Literal["cell", "reference"]
-"""Whose block of a pair ran first."""
 Outcome = Literal["adopted", "raced", "dropped", "refused", "failed", "known", "not tried"]
 """What came of a candidate: it is part of what comes after; it was raced to the end; it was slower
 and did not go on; this machine or its engine cannot have it; its worker gave no number; the
@@ -80,25 +79,6 @@ class Race(Part, frozen=True, kw_only=True):
         return next((raced for raced in self.candidates if raced.outcome == "adopted"), None)
 
 
-class Blocks(Part, frozen=True, kw_only=True):
-    """A pair of blocks, one of a worker and one of another beside it.
-
-    Attributes:
-        step_s: the step of either as compared (`sample.compared_s`), the other's second.
-        disturbed: others took more of one than of the other: the pair does not count.
-        trip_ns, on_one_core, moved: where the CPUs were (`analysis.places`); None where that is not
-            known.
-        first: which of the two ran first.
-    """
-
-    step_s: tuple[StepSeconds, StepSeconds]
-    disturbed: bool = False
-    trip_ns: Number | None = None
-    on_one_core: bool | None = None
-    moved: bool = False
-    first: First
-
-
 class FreshPass(Part, frozen=True, kw_only=True):
     """Fresh workers side by side: the tuned settings, the default ones, and one of them again.
 
@@ -119,44 +99,6 @@ class FreshPass(Part, frozen=True, kw_only=True):
     wall_s: Seconds = 0.0
 
 
-class Round(Part, frozen=True, kw_only=True):
-    """Two fresh workers beside each other, which differ in several changes at once.
-
-    Attributes:
-        levels: by the fields that differ, what either side had.
-        pairs: blocks of the two.
-        log_ratios: of each pair that counts, the logarithm of the first's step over the second's,
-            both with their `unseen_s`.
-        not_counting: numbers of its pairs, from 0, that do not count (`Raced`).
-        unseen_s: of a step of either (`Raced`).
-        status, reason: "ok" where both were warm and took their blocks.
-        wall_s: seconds that it took.
-    """
-
-    levels: dict[str, tuple[str, str]]
-    pairs: list[Blocks] = field(default_factory=list)
-    log_ratios: list[Number] = field(default_factory=list)
-    not_counting: list[Count] = field(default_factory=list)
-    unseen_s: tuple[Seconds, Seconds] = (0.0, 0.0)
-    status: Status = "unproven"
-    reason: str | None = None
-    wall_s: Seconds = 0.0
-
-
-class LevelEffect(Part, frozen=True, kw_only=True):
-    """What races and rounds say that a change gives, beside the settings as they were described.
-
-    Attributes:
-        label: what it is called.
-        ratio: of times, and the ends of its 90 % interval.
-        is_chosen: whether it is part of what was put to the test.
-    """
-
-    label: str
-    ratio: tuple[Number, Number, Number]
-    is_chosen: bool
-
-
 class TuningRecord(Part, frozen=True, kw_only=True):
     """One tuning: a file of its own.
 
@@ -174,6 +116,7 @@ class TuningRecord(Part, frozen=True, kw_only=True):
         without: the race of the winner without one of its changes each; None where there was none.
         rounds: fresh workers beside each other that differ in many changes at once.
         levels: what these and the races say of each change of the winner's engine.
+        joint: what those that are likely give together; None where that was not asked.
         left_out: changes that won a race and are no part of `tuned`, as what came after did not
             show them to be of use.
         likeliest: changes that are tested though no race told them to be faster.
@@ -201,6 +144,7 @@ class TuningRecord(Part, frozen=True, kw_only=True):
     without: Race | None = None
     rounds: list[Round] = field(default_factory=list)
     levels: list[LevelEffect] = field(default_factory=list)
+    joint: JointEffect | None = None
     left_out: list[str] = field(default_factory=list)
     likeliest: list[str] = field(default_factory=list)
     not_tried: list[str] = field(default_factory=list)

@@ -12,7 +12,7 @@ from cputrain.analysis.tuning.gain import Gain
 from cputrain.engines import specs
 from cputrain.experiment import PART_OF, Experiment
 from cputrain.experiment.described import FIELDS, NONE
-from cputrain.record.tuning import FreshPass, Race, Raced, Round, TuningRecord
+from cputrain.record.tuning import FreshPass, Race, Raced, TuningRecord
 from cputrain.report import words
 from cputrain.wording import counted
 
@@ -91,30 +91,6 @@ def _ratio(raced: Raced, noise: float, inverse: bool = False) -> str:
     known = halving.standing(raced.log_ratios, noise)
     ends = [math.exp(-v if inverse else v) for v in (known.value, known.low, known.high)]
     return words.ratio(ends[0], min(ends[1:]), max(ends[1:]))
-
-
-def round_(ran: Round, number: int) -> str:
-    """A round that has ended."""
-    head = f"  round {number}, fresh workers that differ in {counted(len(ran.levels), 'change')}"
-    if ran.status != "ok":
-        return f"{head}: {ran.status}: {ran.reason}"
-    if not ran.log_ratios:
-        return f"{head}: others had the CPUs"
-    value = words.ratio(math.exp(statistics.median(ran.log_ratios)))
-    return f"{head}: {value} by {counted(len(ran.log_ratios), 'pair')}"
-
-
-def levels(record: TuningRecord) -> list[str]:
-    """What rounds and races together say of each change, where there were rounds."""
-    if not record.rounds:
-        return []
-    wide = max((len(level.label) for level in record.levels), default=0)
-    lines = [
-        f"  {level.label:<{wide}}  {words.ratio(*level.ratio)}{'  chosen' * level.is_chosen}"
-        for level in record.levels
-    ]
-    rounds = counted(len(record.rounds), "round")
-    return [f"each change, by races and {rounds} (90 % intervals):", *lines]
 
 
 def testing(labels: Sequence[str], likeliest: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from cputrain.engines import specs
 from cputrain.experiment import ExperimentError
 from cputrain.experiment.described import FIELDS, described
 from cputrain.experiment.presets import PRESETS
-from cputrain.record.tuning import Blocks, FreshPass, TuningRecord
+from cputrain.record.rounds import Blocks
+from cputrain.record.tuning import FreshPass, TuningRecord
 from cputrain.report import tuned
 from cputrain.sweep.training.source import Source
 from cputrain.sweep.tuning import knobs

@@ -5,7 +5,6 @@ import os
 import random
 
 import pytest
-from msgspec import structs
 from settled import settled
 
 from cputrain.analysis.tuning.gain import gain
@@ -13,15 +12,8 @@ from cputrain.engines import specs
 from cputrain.experiment import PART_OF
 from cputrain.experiment.described import described
 from cputrain.experiment.presets import PRESETS
-from cputrain.record.tuning import (
-    Blocks,
-    FreshPass,
-    LevelEffect,
-    Race,
-    Raced,
-    Round,
-    TuningRecord,
-)
+from cputrain.record.rounds import Blocks, LevelEffect, Round
+from cputrain.record.tuning import FreshPass, Race, Raced, TuningRecord
 from cputrain.report import tuned
 from cputrain.report.tuned_script import script_lines
 from cputrain.run import placement
@@ -124,34 +116,13 @@ def test_a_change_that_is_taken_away_gives_what_is_lost_without_it():
 
 
 def test_where_there_were_rounds_they_say_what_each_change_gave():
-    levels = [
-        LevelEffect(label=label, ratio=(value, value - 0.01, value + 0.01), is_chosen=is_chosen)
-        for label, value, is_chosen in (
-            ("allocator=glibc_thresholds", 0.815, True),
-            ("huge_pages=madvise", 0.985, True),
-            ("pinning=close", 1.002, False),
-        )
-    ]
+    level = LevelEffect(
+        label="allocator=glibc_thresholds", ratio=(0.815, 0.805, 0.825), is_chosen=True
+    )
     ran = Round(levels={"pinning": ("a", "b")}, log_ratios=[0.01, 0.03], status="ok")
-    assert tuned.levels(record(levels=levels)) == []
-    told = record(levels=levels, rounds=[ran] * 7, likeliest=["huge_pages=madvise"])
-    assert tuned.levels(told) == [
-        "each change, by races and 7 rounds (90 % intervals):",
-        "  allocator=glibc_thresholds  0.815x [0.805, 0.825]  chosen",
-        "  huge_pages=madvise          0.985x [0.975, 0.995]  chosen",
-        "  pinning=close               1.002x [0.992, 1.012]",
-    ]
-    said = tuned.outcome(told, gain(passes(0.7), ()))
+    said = tuned.outcome(record(levels=[level], rounds=[ran] * 7), gain(passes(0.7), ()))
     assert "  allocator=glibc_thresholds: 0.815x [0.805, 0.825] by races and rounds" in said
     assert "  batch_size=4, grad_accum=4: 0.900x [0.864, 0.937] in its race" in said
-
-
-def test_a_round_is_one_line():
-    ran = Round(levels={"pinning": ("a", "b")}, log_ratios=[-0.05, -0.05], status="ok")
-    head = "  round 3, fresh workers that differ in 1 change: "
-    assert tuned.round_(ran, 3) == f"{head}0.951x by 2 pairs"
-    failed = structs.replace(ran, status="failed", reason="killed by signal 9")
-    assert tuned.round_(failed, 3) == f"{head}failed: killed by signal 9"
 
 
 def test_one_that_was_ended_by_blocks_that_no_longer_count_says_so():

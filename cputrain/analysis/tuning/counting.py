@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from cputrain.analysis import places
 from cputrain.analysis.places import Places, Seen
+from cputrain.record.rounds import Blocks, First
 from cputrain.record.sample import Sample, compared_s, spoilt_sides
-from cputrain.record.tuning import Blocks, First
 
 
 def blocks(own: Sample, beside: Sample, first: First) -> Blocks:

@@ -12,7 +12,8 @@ from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.paired.noise import EngineNoise
 from cputrain.analysis.paired.verdict import ONE_PAIR_TELLS, Verdict, is_beyond, verdict
 from cputrain.analysis.tuning import counting
-from cputrain.record.tuning import Blocks, FreshPass
+from cputrain.record.rounds import Blocks
+from cputrain.record.tuning import FreshPass
 from cputrain.record.worker import are_steady
 
 

@@ -157,11 +157,15 @@ def is_needed(won: RaceEvidence, without: RaceEvidence) -> bool:
         won: of the race that it won, over the settings before it.
         without: of the settings without it, over those with it.
     """
-    gains = [(-statistics.median(won.log_ratios), won.variance)]
-    gains += [(statistics.median(without.log_ratios), without.variance)]
-    weight = sum(1 / variance for _, variance in gains)
-    gain = sum(value / variance for value, variance in gains) / weight
-    return gain * math.sqrt(weight) > statistics.NormalDist().inv_cdf(1 - NEEDED)
+    gains = [(-won.median, won.variance), (without.median, without.variance)]
+    gain, deviation = pooled(gains)
+    return gain > statistics.NormalDist().inv_cdf(1 - NEEDED) * deviation
+
+
+def pooled(told: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """One value that several tell, each with its variance, and its standard deviation."""
+    weight = sum(1 / variance for _, variance in told)
+    return sum(value / variance for value, variance in told) / weight, 1 / math.sqrt(weight)
 
 
 def winner(ratios: Mapping[int, Sequence[float]], noise_: float, started: int) -> int | None:

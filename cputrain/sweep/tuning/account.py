@@ -12,8 +12,9 @@ from msgspec import structs
 from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record import files
-from cputrain.record.tuning import FILE, FOLDER, FreshPass, LevelEffect, Race, Round, TuningRecord
-from cputrain.report import tuned
+from cputrain.record.rounds import LevelEffect, Round
+from cputrain.record.tuning import FILE, FOLDER, FreshPass, Race, TuningRecord
+from cputrain.report import tuned, tuned_rounds
 from cputrain.run import recording
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
@@ -73,12 +74,12 @@ class Account:
     def ran(self, rounds: Sequence[Round]) -> None:
         """All rounds so far, of which the last has ended."""
         self.keep(rounds=list(rounds))
-        self._progress.say(tuned.round_(rounds[-1], len(rounds)))
+        self._progress.say(tuned_rounds.round_(rounds[-1], len(rounds)))
 
     def told(self, levels: Sequence[LevelEffect]) -> None:
         """What races and rounds say of each change."""
         self.keep(levels=list(levels))
-        for line in tuned.levels(self.record):
+        for line in tuned_rounds.levels(self.record):
             self._progress.say(line)
 
     def tested(self, taken: FreshPass) -> None:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
 
 from cputrain.analysis.tuning import halving
 from cputrain.analysis.tuning.additive import Effects
 from cputrain.engines import specs
 from cputrain.experiment import Experiment, ExperimentError
-from cputrain.record.tuning import LevelEffect
+from cputrain.record.rounds import LevelEffect
 from cputrain.sweep.tuning.candidates import TuningCandidate
 from cputrain.sweep.tuning.factors import Factor, Factors, Level, values
 from cputrain.sweep.tuning.incumbent import Incumbent
 
 LIKELY, WORTH = 0.95, 0.005
 """Chance of a level to be faster than the usual one, and by how much as a logarithm, from which it
-is chosen: several of half a hundredth are worth a change together."""
+is chosen by itself: several of half a hundredth are worth a change together."""
 KEPT = 0.5
 """The chance from which the best so far keeps one, as its race told it to be faster."""
 
 
-def chosen(factors: Factors, incumbent: Incumbent) -> Incumbent:
+Chance = Callable[[Level], float]
+"""From which a level is likely faster than the usual one of its factor."""
+
+
+def chosen(factors: Factors, incumbent: Incumbent, chance: Chance = lambda _: LIKELY) -> Incumbent:
     """The best so far with the level of each factor that is fastest by what is known.
 
     That is another one than the usual only where it is likely faster, or won its race and does not
@@ -30,7 +35,7 @@ def chosen(factors: Factors, incumbent: Incumbent) -> Incumbent:
     effects = factors.effects
     changes: list[tuple[float, Factor, Level]] = []
     for factor in factors.every:
-        level = _fastest(factors, factor, effects)
+        level = _fastest(factors, factor, effects, chance)
         if level is not factor.best:
             gain, _ = effects.of(factors.weights({factor: level}, {factor: factor.best}))
             changes.append((gain, factor, level))
@@ -42,14 +47,14 @@ def chosen(factors: Factors, incumbent: Incumbent) -> Incumbent:
     return incumbent
 
 
-def _fastest(factors: Factors, factor: Factor, effects: Effects) -> Level:
+def _fastest(factors: Factors, factor: Factor, effects: Effects, chance: Chance) -> Level:
     """See `chosen`."""
     beside_usual = {
         level: factors.weights({factor: level}, {factor: factor.usual}) for level in factor.levels
     }
     fastest = min(factor.levels, key=lambda level: effects.of(beside_usual[level])[0])
     value, _ = effects.of(beside_usual[fastest])
-    if value < -WORTH and effects.chance_below(beside_usual[fastest]) >= LIKELY:
+    if value < -WORTH and effects.chance_below(beside_usual[fastest]) >= chance(fastest):
         return fastest
     has_won = effects.chance_below(beside_usual[factor.best]) > KEPT
     return factor.best if has_won else factor.usual

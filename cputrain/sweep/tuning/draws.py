@@ -46,12 +46,15 @@ class Draws:
         factors: what is varied, and what is known of it.
         as_run: what of an experiment is run.
         chance: to draw with.
+
+    Attributes:
+        shows: whether what is run differs by a level as the whole does.
     """
 
     def __init__(self, factors: Factors, as_run: AsRun, chance: random.Random) -> None:
         self._factors, self._as_run, self._chance = factors, as_run, chance
         every = [(factor, level) for factor in factors.every for level in factor.levels]
-        self._shows = {level: self._does_show(factor, level) for factor, level in every}
+        self.shows = {level: self._does_show(factor, level) for factor, level in every}
 
     def best(self, variance: float, seconds: Callable[[Draw], float], left_s: float) -> Draw | None:
         """The round that tells most for a second.
@@ -81,7 +84,7 @@ class Draws:
         effects, weights = self._factors.effects, self._factors.weights
         made: dict[Factor, list[Level]] = {}
         for factor in self._factors.every:
-            can = [level for level in factor.levels if self._shows[level]]
+            can = [level for level in factor.levels if self.shows[level]]
             values_ = {
                 level: effects.of(weights({factor: level}, {factor: factor.best}))[0]
                 for level in can

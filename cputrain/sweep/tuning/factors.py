@@ -101,6 +101,11 @@ class Factors:
         """Of the levels, by their numbers."""
         return additive.estimate(self.contrasts, self._priors)
 
+    def side(self, experiment: Experiment) -> Side:
+        """The levels that an experiment has."""
+        each = ((factor, values(experiment, factor.usual.fields)) for factor in self.every)
+        return {factor: self._level(factor, fields) for factor, fields in each}
+
     def weights(self, own: Side, beside: Side) -> tuple[float, ...]:
         """Of the effects, in the log ratio of settings over others."""
         made = [0.0] * len(self._priors)

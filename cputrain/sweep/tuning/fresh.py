@@ -9,7 +9,8 @@ from cputrain.analysis.tuning import counting
 from cputrain.analysis.tuning.gain import Gain, gain
 from cputrain.experiment import Experiment
 from cputrain.record.part import Status
-from cputrain.record.tuning import Blocks, FreshPass
+from cputrain.record.rounds import Blocks
+from cputrain.record.tuning import FreshPass
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning.sides import FEWEST_PAIRS, TO_SPARE, Sides, engine
 from cputrain.sweep.tuning.workers import Running, Workers

@@ -9,8 +9,9 @@ from cputrain.analysis.tuning import counting, halving
 from cputrain.errors import RunError
 from cputrain.experiment import Experiment
 from cputrain.model.memory_estimate import memory_bytes
+from cputrain.record.rounds import First
 from cputrain.record.sample import Sample
-from cputrain.record.tuning import First, Race
+from cputrain.record.tuning import Race
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced, unseen
 from cputrain.sweep.tuning.candidates import TuningCandidate

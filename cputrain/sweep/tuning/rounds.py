@@ -16,7 +16,8 @@ from msgspec import structs
 from cputrain.analysis.paired.model import MEDIAN_VARIANCE
 from cputrain.analysis.tuning import counting, halving
 from cputrain.analysis.tuning.halving import RaceEvidence
-from cputrain.record.tuning import Blocks, Round
+from cputrain.experiment import Experiment
+from cputrain.record.rounds import Blocks, Round
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced, unseen
 from cputrain.sweep.tuning.draws import Draw, Draws, Sides
@@ -27,10 +28,14 @@ from cputrain.worker import blocks
 
 FIRST_PAIRS, FEWEST_PAIRS, MOST_PAIRS = 4, 2, 8
 """Of a round: the first one's, and what later ones may have."""
+FEWEST_JOINT, MOST_JOINT = 3, 4
+"""Rounds of all likely changes beside none of them: together they are within 0.7 to 1 %."""
 MOST_FAILED = 3
 """Rounds one after the other that give nothing, after which there are no more."""
 TO_SPARE = 1.2
 """Seconds of a round, at most, over those that are expected."""
+
+Taken = Callable[[Sequence[Round]], None]
 
 
 class Rounds:
@@ -43,6 +48,10 @@ class Rounds:
         chance: draws levels and orders.
         now: seconds of a clock that only grows.
         like: a worker that has lived, by which seconds are expected.
+
+    Attributes:
+        rounds: so far.
+        shows: whether what is run differs by a level as the whole does.
     """
 
     def __init__(
@@ -60,8 +69,9 @@ class Rounds:
         self._pairs = FIRST_PAIRS
         self._sides: list[Sides] = []
         self.rounds: list[Round] = []
+        self.shows = self._draws.shows
 
-    def run(self, until: float, taken: Callable[[Sequence[Round]], None]) -> None:
+    def run(self, until: float, taken: Taken) -> None:
         """Take rounds.
 
         Args:
@@ -74,12 +84,38 @@ class Rounds:
             draw = self._draws.best(variance, self._expected_s, until - self._now())
             if draw is None:
                 break
-            ran = self._take(draw, until)
-            failed = 0 if ran.status == "ok" else failed + 1
-            self.rounds.append(ran)
-            self._sides.append(draw.sides)
-            self._learn()
-            taken(self.rounds)
+            self._round(draw, until, taken)
+            failed = 0 if self.rounds[-1].status == "ok" else failed + 1
+
+    def joint(
+        self, own: Experiment, beside: Experiment, until: float, taken: Taken
+    ) -> list[RaceEvidence]:
+        """Take rounds of two settings.
+
+        Their number is known before the first, so that what they say does not end them.
+
+        Args:
+            until: by the clock.
+            taken: told of all rounds after each.
+
+        Returns:
+            What each says that has pairs that count; nothing where there is no time for
+            `FEWEST_JOINT`.
+        """
+        sides = (self._factors.side(own), self._factors.side(beside))
+        draw, first = Draw(sides, (own, beside)), len(self.rounds)
+        count = min(MOST_JOINT, int((until - self._now()) / self._expected_s(draw)))
+        for _ in range(count if count >= FEWEST_JOINT else 0):
+            self._round(draw, until, taken, is_joint=True)
+        told = [ran.log_ratios for ran in self.rounds[first:] if ran.log_ratios]
+        return [RaceEvidence(log_ratios, self._noise) for log_ratios in told]
+
+    def _round(self, draw: Draw, until: float, taken: Taken, is_joint: bool = False) -> None:
+        ran = self._take(draw, until)
+        self.rounds.append(structs.replace(ran, is_joint=is_joint))
+        self._sides.append(draw.sides)
+        self._learn()
+        taken(self.rounds)
 
     def _expected_s(self, draw: Draw) -> float:
         """By the last worker that was warm: starts, and blocks, each after a step that does not

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from cputrain.analysis.places import Places
 from cputrain.analysis.tuning import counting
-from cputrain.record.tuning import Blocks, Outcome, Race, Raced
+from cputrain.record.rounds import Blocks
+from cputrain.record.tuning import Outcome, Race, Raced
 from cputrain.sweep.tuning.candidates import TuningCandidate, fields
 from cputrain.sweep.tuning.workers import Running
 

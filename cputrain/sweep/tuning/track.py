@@ -23,7 +23,7 @@ from cputrain.results import rows
 from cputrain.results.rows import CellResult
 from cputrain.run.session import Session
 from cputrain.sweep.progress import Progress
-from cputrain.sweep.tuning import choice, fresh, knobs, near, reduced, sides, without
+from cputrain.sweep.tuning import choice, fresh, joint, knobs, near, reduced, sides, without
 from cputrain.sweep.tuning.account import Account
 from cputrain.sweep.tuning.factors import Factors
 from cputrain.sweep.tuning.incumbent import Incumbent
@@ -35,8 +35,8 @@ from cputrain.sweep.tuning.workers import Workers
 
 TEST, WITHOUT, MOST = 0.3, 0.1, 0.7
 """Shares of the time: for the test, for each change by itself, for both where a pass takes long."""
-ROUNDS = 0.3
-"""The most of it that rounds take."""
+ROUNDS, JOINT = 0.4, 0.5
+"""The most of it that rounds take; of theirs, how much is kept for all likely changes at once."""
 ENOUGH = 3
 """Times the least that a tuning needs, from which the time left is worth another one."""
 
@@ -125,9 +125,13 @@ class Track:
         chance = random.Random(self.tuning.seed)
         assert search.last is not None  # it has run
         rounds = Rounds(workers, factors, as_run, chance, self._now, search.last)
-        until = min(until, self._now() + ROUNDS * self.tuning.budget_s)
-        rounds.run(until, self.account.ran)
-        winner = near.likeliest(search.races, choice.chosen(factors, best))
+        began = self._now()
+        for_all_s = min(until - began, ROUNDS * self.tuning.budget_s)
+        rounds.run(began + (1 - JOINT) * for_all_s, self.account.ran)
+        made, effect = joint.chosen(rounds, factors, best, began + for_all_s, self.account.ran)
+        if effect is not None:
+            self.account.keep(joint=effect)
+        winner = near.likeliest(search.races, made)
         self.account.told(choice.told(factors, winner.best))
         return winner
 

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from cputrain.analysis.paired.model import Pass
 from cputrain.analysis.tuning.gain import gain
-from cputrain.record.tuning import Blocks, FreshPass
+from cputrain.record.rounds import Blocks
+from cputrain.record.tuning import FreshPass
 
 pytestmark = pytest.mark.tools
 

@@ -10,7 +10,7 @@ from simulated_workers import Simulated
 
 from cputrain.analysis.tuning import counting
 from cputrain.record.noise import Noise
-from cputrain.record.tuning import Blocks
+from cputrain.record.rounds import Blocks
 from cputrain.report import tuned
 from cputrain.run.failed import CellFailed
 from cputrain.sweep.tuning import reduced

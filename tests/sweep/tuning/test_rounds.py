@@ -1,40 +1,22 @@
 """Rounds by the production code on simulated step times."""
 
 import math
-import random
 
 import pytest
-from made_races import DEFAULT, NOTHING, factors_of, race, raced
+from made_rounds import TRUE, begun
 from msgspec import structs
 from simulated_workers import Simulated
 
 from cputrain.record.noise import Noise
 from cputrain.run.failed import CellFailed
-from cputrain.sweep.tuning.rounds import MOST_FAILED, Rounds
+from cputrain.sweep.tuning.rounds import MOST_FAILED
 
 pytestmark = pytest.mark.tools
 
-TRUE = {
-    ("wait_policy", "active"): 0.985,
-    ("huge_pages", "madvise"): 0.98,
-    ("pinning", "close"): 1.01,
-    ("optimizer_kernel", "foreach"): 1.0,
-}
-
-
-def took(experiment, step_s=0.4):
-    flat = experiment.flat()
-    return step_s * math.prod(by for (name, value), by in TRUE.items() if flat[name] == value)
-
 
 def told(seed=0, seconds=300.0, host=Simulated, **machine):
-    """What rounds say of changes that races say nothing of."""
-    races = [race(name, raced({name: value}, 1.0, blocks=2)) for name, value in TRUE]
-    workers = host(took, seed=seed, noise=0.02, **machine)
-    factors = factors_of(races, NOTHING)
-    like = workers.start(DEFAULT, 1e9)
-    workers.end(like)
-    rounds = Rounds(workers, factors, lambda e: e, random.Random(seed), workers.now, like)
+    """What rounds say."""
+    rounds, factors, workers = begun(seed, host=host, **machine)
     said = []
     began = workers.seconds
     rounds.run(began + seconds, lambda every: said.append(len(every)))

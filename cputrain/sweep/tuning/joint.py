@@ -1,0 +1,59 @@
+"""All likely changes at once, beside none of them: rounds that did not choose them.
+
+Of a dozen changes some look faster by chance, and of small ones none is told by itself for sure. So
+what is likely is a guess, which fresh workers take or leave as a whole (a confirmation experiment:
+Montgomery 2017, "Design and Analysis of Experiments", 9th ed., section 1.4).
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from cputrain.analysis.tuning import halving
+from cputrain.record.rounds import JointEffect
+from cputrain.sweep.tuning import choice
+from cputrain.sweep.tuning.factors import Factors
+from cputrain.sweep.tuning.incumbent import Incumbent
+from cputrain.sweep.tuning.rounds import FEWEST_JOINT, Rounds, Taken
+
+HOPEFUL = 0.75
+"""Chance of a level to be faster, from which it is tried together with others."""
+NONE = 2.0
+
+
+def chosen(
+    rounds: Rounds, factors: Factors, best: Incumbent, until: float, taken: Taken
+) -> tuple[Incumbent, JointEffect | None]:
+    """The best settings, and what likely changes gave together.
+
+    What does not show in what is run, and everything where there is no time for these rounds, is
+    chosen by itself (`choice.chosen`).
+
+    Args:
+        rounds: that were taken; they go on.
+        best: the settings so far.
+        until: by the clock.
+        taken: told of all rounds after each.
+    """
+
+    def surely(joint: float) -> choice.Chance:
+        return lambda level: joint if rounds.shows[level] else choice.LIKELY
+
+    hopeful = choice.chosen(factors, best, surely(HOPEFUL))
+    without = choice.chosen(factors, best, surely(NONE))
+    if hopeful.best == without.best:
+        return without, None
+    told = rounds.joint(hopeful.best, without.best, until, taken)
+    if len(told) < FEWEST_JOINT:
+        return choice.chosen(factors, best), None
+    value, deviation = halving.pooled([(each.median, each.variance) for each in told])
+    wide = NormalDist().inv_cdf((1 + halving.LEVEL) / 2) * deviation
+    low, high = value - wide, value + wide
+    effect = JointEffect(
+        labels=[each.label for each in hopeful.adopted if each not in without.adopted],
+        ratio=(math.exp(value), math.exp(low), math.exp(high)),
+        rounds=len(told),
+        is_chosen=high < 0,
+    )
+    return hopeful if effect.is_chosen else without, effect
