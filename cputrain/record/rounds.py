@@ -78,7 +78,7 @@ class JointEffect(Part, frozen=True, kw_only=True):
         labels: of the changes.
         ratio: of times, with them over without, and the ends of its 90 % interval.
         rounds: how many told it.
-        is_chosen: they are faster by the whole interval.
+        is_chosen: they are faster by the whole interval, or look it where nothing else is chosen.
     """
 
     labels: list[str]

@@ -41,6 +41,7 @@ def _joint(effect: JointEffect | None) -> list[str]:
     if effect is None:
         return []
     ratio, rounds = words.ratio(*effect.ratio), counted(effect.rounds, "round")
-    came_of = "chosen" if effect.is_chosen else "not surely faster, so left out"
+    came_of = "chosen" if effect.ratio[2] < 1 else "not surely faster; the test is to tell"
+    came_of = came_of if effect.is_chosen else "not surely faster, so left out"
     told = f"{ratio} by {rounds} that did not choose them (90 % interval): {came_of}"
     return [f"together, {', '.join(effect.labels)}: {told}"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
 
 from cputrain.analysis import places
 from cputrain.analysis.places import Places, Seen
-from cputrain.record.rounds import Blocks, First
+from cputrain.record.rounds import Blocks, First, Round
 from cputrain.record.sample import Sample, compared_s, spoilt_sides
 
 
@@ -46,3 +49,15 @@ def _seen(pair: Blocks) -> Seen | None:
     if pair.trip_ns is None:
         return None
     return Seen(pair.trip_ns, bool(pair.on_one_core), pair.moved)
+
+
+def judged(ran: Round, does_count: Sequence[bool]) -> Round:
+    """A round by the pairs that count."""
+    own, beside = ran.unseen_s
+    log_ratios = [
+        math.log((pair.step_s[0] + own) / (pair.step_s[1] + beside))
+        for pair, does in zip(ran.pairs, does_count, strict=True)
+        if does
+    ]
+    not_counting = [number for number, does in enumerate(does_count) if not does]
+    return structs.replace(ran, log_ratios=log_ratios, not_counting=not_counting)

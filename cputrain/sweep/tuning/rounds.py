@@ -28,8 +28,8 @@ from cputrain.worker import blocks
 
 FIRST_PAIRS, FEWEST_PAIRS, MOST_PAIRS = 4, 2, 8
 """Of a round: the first one's, and what later ones may have."""
-FEWEST_JOINT, MOST_JOINT = 3, 4
-"""Rounds of all likely changes beside none of them: together they are within 0.7 to 1 %."""
+FEWEST_JOINT, MOST_JOINT = 2, 4
+"""Rounds of all likely changes beside none of them: four tell them to 1 %."""
 MOST_FAILED = 3
 """Rounds one after the other that give nothing, after which there are no more."""
 TO_SPARE = 1.2
@@ -90,25 +90,30 @@ class Rounds:
     def joint(
         self, own: Experiment, beside: Experiment, until: float, taken: Taken
     ) -> list[RaceEvidence]:
-        """Take rounds of two settings.
+        """Take rounds of two settings until `MOST_JOINT` have pairs that count.
 
-        Their number is known before the first, so that what they say does not end them.
+        What they say does not end them.
 
         Args:
             until: by the clock.
             taken: told of all rounds after each.
 
         Returns:
-            What each says that has pairs that count; nothing where there is no time for
+            What each says that has such pairs; there is no round where there is no time for
             `FEWEST_JOINT`.
         """
-        sides = (self._factors.side(own), self._factors.side(beside))
-        draw, first = Draw(sides, (own, beside)), len(self.rounds)
-        count = min(MOST_JOINT, int((until - self._now()) / self._expected_s(draw)))
-        for _ in range(count if count >= FEWEST_JOINT else 0):
+        draw = Draw((self._factors.side(own), self._factors.side(beside)), (own, beside))
+        told: list[RaceEvidence] = []
+        first, failed = len(self.rounds), 0
+        while len(told) < MOST_JOINT and failed < MOST_FAILED:
+            lacking = max(1, FEWEST_JOINT - len(told))
+            if lacking * self._expected_s(draw) > until - self._now():
+                break
             self._round(draw, until, taken, is_joint=True)
-        told = [ran.log_ratios for ran in self.rounds[first:] if ran.log_ratios]
-        return [RaceEvidence(log_ratios, self._noise) for log_ratios in told]
+            failed = 0 if self.rounds[-1].status == "ok" else failed + 1
+            every = (ran.log_ratios for ran in self.rounds[first:])
+            told = [RaceEvidence(log_ratios, self._noise) for log_ratios in every if log_ratios]
+        return told
 
     def _round(self, draw: Draw, until: float, taken: Taken, is_joint: bool = False) -> None:
         ran = self._take(draw, until)
@@ -189,22 +194,10 @@ class Rounds:
         at = counting.learn(every)
         is_few = sum(counting.counts(pair, at) for pair in every) < len(every) / 2
         self.rounds = [
-            _judged(ran, [is_few or counting.counts(pair, at) for pair in ran.pairs])
+            counting.judged(ran, [is_few or counting.counts(pair, at) for pair in ran.pairs])
             for ran in self.rounds
         ]
         noise = self._noise
         both = zip(self._sides, self.rounds, strict=True)
         told = [(*sides, RaceEvidence(ran.log_ratios, noise)) for sides, ran in both]
         self._factors.learn([each for each in told if each[2].log_ratios])
-
-
-def _judged(ran: Round, counts: Sequence[bool]) -> Round:
-    """A round by the pairs that count."""
-    own, beside = ran.unseen_s
-    log_ratios = [
-        math.log((pair.step_s[0] + own) / (pair.step_s[1] + beside))
-        for pair, does in zip(ran.pairs, counts, strict=True)
-        if does
-    ]
-    not_counting = [number for number, does in enumerate(counts) if not does]
-    return structs.replace(ran, log_ratios=log_ratios, not_counting=not_counting)

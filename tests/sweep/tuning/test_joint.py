@@ -1,12 +1,16 @@
 """All likely changes at once, by the production code on simulated step times."""
 
+import math
+
 import pytest
 from made_races import NOTHING
 from made_rounds import TRUE, begun
+from msgspec import structs
 from simulated_workers import Simulated
 
+from cputrain.record.noise import Noise
 from cputrain.run.failed import CellFailed
-from cputrain.sweep.tuning import choice, joint
+from cputrain.sweep.tuning import choice, joint, near
 from cputrain.sweep.tuning.rounds import FEWEST_JOINT, MOST_JOINT
 
 pytestmark = pytest.mark.tools
@@ -34,7 +38,8 @@ def test_small_changes_are_chosen_together_where_none_is_told_by_itself():
         by_itself += len(choice.chosen(factors, NOTHING).adopted)
         if effect is not None:
             low, high = effect.ratio[1:]
-            assert effect.is_chosen == (high < 1) and low < effect.ratio[0] < high
+            assert effect.is_chosen == (high < 1 or effect.ratio[0] < near.WORTH_A_TEST)
+            assert low < effect.ratio[0] < high
             assert effect.is_chosen == (len(best.adopted) > 0)
     assert together >= 16 and together >= 1.5 * by_itself  # of 48
 
@@ -74,6 +79,29 @@ def test_what_does_not_show_in_what_is_run_is_chosen_by_itself():
     rounds.shows[factor.levels[1]] = False
     _, effect = joint.chosen(rounds, factors, NOTHING, workers.now() + 100, lambda _: None)
     assert effect is None
+
+
+class Taken(Simulated):
+    """Others take the CPUs during every block of some seconds."""
+
+    busy_from = busy_until = math.inf
+
+    def block(self, worker):
+        sample = super().block(worker)
+        if not self.busy_from <= self.seconds < self.busy_until:
+            return sample
+        noise = Noise(steal_share=0.5)
+        return structs.replace(sample, step_s=[1.5 * s for s in sample.step_s], noise=noise)
+
+
+def test_rounds_in_which_others_had_the_cpus_are_taken_again():
+    rounds, factors, workers = begun(0, SMALL, host=Taken)
+    rounds.run(workers.now() + 60, lambda _: None)
+    workers.busy_from, workers.busy_until = workers.now() + 10, workers.now() + 60
+    _, effect = joint.chosen(rounds, factors, NOTHING, workers.now() + 200, lambda _: None)
+    ran = [each for each in rounds.rounds if each.is_joint]
+    assert effect.rounds == MOST_JOINT == sum(bool(each.log_ratios) for each in ran)
+    assert len(ran) > MOST_JOINT and effect.ratio[2] < 1.0
 
 
 class Dying(Simulated):
