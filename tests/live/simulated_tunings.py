@@ -97,7 +97,21 @@ def _llm(flat: dict[str, Any]) -> float:
     return micro * compiled * (0.92 if flat["allocator"] == "glibc_thresholds" else 1.0)
 
 
+def _nothing(flat: dict[str, Any]) -> float:
+    """Of `llm-25m`, but that no change of own C gives anything."""
+    if flat["engine"] == "native":
+        return 0.63
+    return (1.2 if flat["engine"] == "jax" else 1.0) * (0.83 if flat["compile"] else 1.0)
+
+
+def _micro_batch(flat: dict[str, Any]) -> float:
+    """The same, but that micro-batches of 4 do."""
+    return _nothing(flat) * (0.975 if flat["batch_size"] == 4 else 1.0)
+
+
 EFFECTS = {"wiki-24m": _wiki, "mlm-80m-short": _mlm, "llm-25m": _llm}
+EFFECTS |= {"llm-25m:nothing": _nothing, "llm-25m:micro-batch": _micro_batch}
+"""By preset, perhaps with another world."""
 
 
 def ratio(name: str, experiment: Experiment) -> float:
@@ -115,7 +129,7 @@ def tuned(
     slowness: float = SLOWNESS,
 ) -> Tune:
     """One tuning of a preset on a simulated machine."""
-    preset = PRESETS[name].experiment
+    preset = PRESETS[name.partition(":")[0]].experiment
     usual = specs.settle(preset)
     usual_s = slowness * reduced.micro_s(usual) * usual.training.grad_accum
     step_s: Callable[[Experiment], float] = lambda e: usual_s * ratio(name, e)  # noqa: E731
@@ -150,6 +164,7 @@ def main() -> None:
     fields = tuple(filter(None, args.keep.split(",")))
     recommended, tested, took = [], [], []
     choices: collections.Counter[str] = collections.Counter()
+    levels: collections.Counter[str] = collections.Counter()
     for seed in range(args.first, args.first + args.tunings):
         with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
             take_root(patch, Path(name))
@@ -167,6 +182,7 @@ def main() -> None:
         tested.append(1.0 if choice is None else ratio(args.preset, choice))
         recommended.append(1.0 if best is None else ratio(args.preset, best))
         kept = [] if choice is None else changed(choice, record.default)
+        levels.update(level.label for level in record.levels if level.is_chosen)
         choices[f"{'no ' if best is None else ''}{', '.join(kept)}"] += 1
     confirmed = sum(count for choice, count in choices.items() if choice[:3] != "no ")
     means = [math.exp(statistics.mean(map(math.log, each))) for each in (recommended, tested)]
@@ -176,6 +192,9 @@ def main() -> None:
     )
     for choice, count in choices.most_common(6):
         print(f"  {count}  {choice}")
+    print(
+        "of its engine's changes: " + ", ".join(f"{n} {each}" for each, n in levels.most_common())
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from cputrain.sweep.tuning.rounds import FEWEST_JOINT, Rounds, Taken
 
 HOPEFUL = 0.75
 """Chance of a level to be faster, from which it is tried together with others."""
-NONE = 2.0
+NEVER = 2.0
 
 
 def chosen(
@@ -42,7 +42,7 @@ def chosen(
         return lambda level: joint if rounds.shows[level] else choice.LIKELY
 
     hopeful = choice.chosen(factors, best, surely(HOPEFUL))
-    without = choice.chosen(factors, best, surely(NONE))
+    without = choice.chosen(factors, best, surely(NEVER))
     if hopeful.best == without.best:
         return without, None
     told = rounds.joint(hopeful.best, without.best, until, taken)
