@@ -8,6 +8,7 @@ Montgomery 2017, "Design and Analysis of Experiments", 9th ed., section 1.4).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 from cputrain.analysis.tuning import halving
@@ -48,7 +49,7 @@ def chosen(
     told = rounds.joint(hopeful.best, without.best, until, taken)
     if len(told) < FEWEST_JOINT:
         return choice.chosen(factors, best), None
-    value, deviation = halving.pooled([(each.median, each.variance) for each in told])
+    value, deviation = _together([(each.median, each.variance) for each in told])
     wide = NormalDist().inv_cdf((1 + halving.LEVEL) / 2) * deviation
     low, high = value - wide, value + wide
     is_worth_a_test = not without.adopted and value < math.log(near.WORTH_A_TEST)
@@ -59,3 +60,14 @@ def chosen(
         is_chosen=high < 0 or is_worth_a_test,
     )
     return hopeful if effect.is_chosen else without, effect
+
+
+def _together(told: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """What rounds say, as `halving.pooled`; less sure where they lie further apart than expected.
+
+    Of some models workers differ by more than is usual. The deviation grows by the root of the mean
+    square (Birge 1932, "The Calculation of Errors by the Method of Least Squares", Phys. Rev. 40).
+    """
+    value, deviation = halving.pooled(told)
+    squares = sum((each - value) ** 2 / variance for each, variance in told)
+    return value, deviation * max(1.0, math.sqrt(squares / (len(told) - 1)))

@@ -41,12 +41,28 @@ def test_small_changes_are_chosen_together_where_none_is_told_by_itself():
             assert effect.is_chosen == (high < 1 or effect.ratio[0] < near.WORTH_A_TEST)
             assert low < effect.ratio[0] < high
             assert effect.is_chosen == (len(best.adopted) > 0)
-    assert together >= 16 and together >= 1.5 * by_itself  # of 48
+    assert together >= 12 and together >= 2 * by_itself  # of 48
 
 
 def test_of_changes_that_give_nothing_few_are_chosen():
     chosen = [tuned(seed, USELESS)[0].adopted for seed in range(24)]
     assert sum(map(bool, chosen)) <= 4  # by one in twenty, 1 in the mean
+
+
+class Unlike(Simulated):
+    """Workers of one experiment differ by 4 %, not by the usual 1 %."""
+
+    def start(self, experiment, within_s):
+        running = super().start(experiment, within_s)
+        self.true_s[running.name] *= math.exp(self.chance.gauss(0, 0.04))
+        return running
+
+
+def test_of_workers_that_differ_a_lot_few_are_taken_for_faster_by_chance():
+    effects = [tuned(seed, USELESS, host=Unlike)[1] for seed in range(40)]
+    told = [each for each in effects if each is not None]
+    surely = [each for each in told if each.ratio[2] < 1]
+    assert len(told) >= 20 and len(surely) <= len(told) / 5
 
 
 def test_joint_rounds_have_all_that_is_likely_on_one_side_and_nothing_on_the_other():
@@ -101,7 +117,7 @@ def test_rounds_in_which_others_had_the_cpus_are_taken_again():
     _, effect = joint.chosen(rounds, factors, NOTHING, workers.now() + 200, lambda _: None)
     ran = [each for each in rounds.rounds if each.is_joint]
     assert effect.rounds == MOST_JOINT == sum(bool(each.log_ratios) for each in ran)
-    assert len(ran) > MOST_JOINT and effect.ratio[2] < 1.0
+    assert len(ran) > MOST_JOINT and effect.ratio[0] < 1.0
 
 
 class Dying(Simulated):
