@@ -34,6 +34,7 @@ from cputrain.sweep.tuning import reduced
 from cputrain.sweep.tuning.planned import PlannedTuning
 from cputrain.sweep.tuning.verb import Tune
 from cputrain.sweep.tuning.workers import Running
+from cputrain.worker import blocks
 
 SLOWNESS = 1.3
 """Of the machine: seconds of a step over those that are guessed."""
@@ -44,20 +45,31 @@ FEW_THREADS = 1.7
 
 
 class Starting(Simulated):
-    """Workers that take as long to be warm as is guessed of real ones."""
+    """Workers that take as long to be warm as is guessed of real ones.
+
+    Args:
+        compiling: times what is guessed of compilation.
+    """
+
+    def __init__(self, *args: Any, compiling: float = 1.0, **machine: Any) -> None:
+        super().__init__(*args, **machine)
+        self._compiling = compiling
 
     def start(self, experiment: Experiment, within_s: float) -> Running:
         """See `Workers`."""
         spec = specs.of(experiment.runtime.engine)
-        imports_s = spec.start_s + spec.compile_s.get(experiment.runtime.compile or "", 0.0)
+        compile_s = spec.compile_s.get(experiment.runtime.compile or "", 0.0)
+        imports_s = spec.start_s + self._compiling * compile_s
         looks_s = 2 * self.step_s(experiment) * self._share(experiment) + 0.5
         self.start_s = imports_s + looks_s
         running: Running = super().start(experiment, within_s)
         return running
 
     def block(self, worker: Running) -> Sample:
-        """See `Workers`; a step before it does not count."""
-        self._took(self.true_s[worker.name], worker.experiment)
+        """See `Workers`; a short step before it does not count."""
+        run_s = self.true_s[worker.name] * self._share(worker.experiment)
+        for _ in range(blocks.discarded(run_s)):
+            self._took(self.true_s[worker.name], worker.experiment)
         sample: Sample = super().block(worker)
         return sample
 
@@ -127,13 +139,15 @@ def tuned(
     minutes: float,
     kept: tuple[str, ...],
     slowness: float = SLOWNESS,
+    compiling: float = 1.0,
 ) -> Tune:
     """One tuning of a preset on a simulated machine."""
     preset = PRESETS[name.partition(":")[0]].experiment
     usual = specs.settle(preset)
     usual_s = slowness * reduced.micro_s(usual) * usual.training.grad_accum
     step_s: Callable[[Experiment], float] = lambda e: usual_s * ratio(name, e)  # noqa: E731
-    workers = Starting(step_s, seed, noise=noise, page_s=FRESH * usual_s / FRESH_PAGES)
+    page_s = FRESH * usual_s / FRESH_PAGES
+    workers = Starting(step_s, seed, noise=noise, page_s=page_s, compiling=compiling)
     planned = PlannedTuning(preset, 60 * minutes, (), kept, seed, "")
     tuning = Tune(planned, workers.now)
     with contextlib.redirect_stdout(io.StringIO()):
@@ -160,6 +174,7 @@ def main() -> None:
     parser.add_argument("--keep", default="", help="fields, as of tune")
     parser.add_argument("--records", type=int, default=0, help="A/A passes of each engine")
     parser.add_argument("--slowness", type=float, default=SLOWNESS, help="of the machine")
+    parser.add_argument("--compiling", type=float, default=1.0, help="of what is guessed")
     args = parser.parse_args()
     fields = tuple(filter(None, args.keep.split(",")))
     recommended, tested, took = [], [], []
@@ -174,7 +189,8 @@ def main() -> None:
             library.write_bytes(Path("/proc/self/exe").read_bytes()[:20])
             both = ":".join(f"{each}={library}" for each in ("libiomp5", "mimalloc"))
             patch.setenv(library_search.VARIABLE, both)
-            tuning = tuned(args.preset, seed, args.noise, args.minutes, fields, args.slowness)
+            speed = args.slowness, args.compiling
+            tuning = tuned(args.preset, seed, args.noise, args.minutes, fields, *speed)
             track = tuning.tracks[0]
             record, best = track.account.record, track.recommended
         took.append(record.took_s)

@@ -40,6 +40,8 @@ OF_WORKERS = 0.01
 they live: 0.7 to 1.0 % of torch."""
 WORTH = 0.01
 """A change that gives less than this is not worth a change."""
+WORTH_MORE = 0.03
+"""A candidate that looks faster by this is worth more blocks than its race has time for."""
 RUNGS = (2, 4, 8)
 """After how many rotations candidates go; the last is the end of a race."""
 

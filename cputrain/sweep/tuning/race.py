@@ -69,6 +69,7 @@ class Racing:
         until: float,
         as_run: AsRun,
         halves: bool = True,
+        latest: float | None = None,
         wins: Callable[[Experiment], bool] = lambda experiment: True,
     ) -> Ran:
         """Race candidates; all but the fastest are ended.
@@ -79,6 +80,7 @@ class Racing:
             reference: warm, and runs it as `as_run` has it.
             candidates: one or more.
             until: by the clock; what has not started by then is not tried.
+            latest: until when a race goes on that may still be won; None is `until`.
             as_run: the experiment that stands for one while it races.
             halves: whether slow ones go.
             wins: whether what comes next may go on with an experiment.
@@ -91,7 +93,8 @@ class Racing:
         beside_s, *own_s = unseen.seconds(every, as_run, self._workers.page_s)
         for runner, seconds in zip(runners, own_s, strict=True):
             runner.unseen_s = seconds, beside_s
-        step_s, order, all_count = self._rotate(reference, runners, until, halves)
+        latest = until if latest is None else latest
+        step_s, order, all_count = self._rotate(reference, runners, until, latest, halves)
         won = Standings(runners).winner() if halves else None
         if won is not None and not wins(runners[won].candidate.experiment):
             won = None
@@ -157,7 +160,12 @@ class Racing:
             runner.ended("dropped", f"{times:.1f}x by its fastest step before the race")
 
     def _rotate(
-        self, reference: Running, runners: Sequence[Runner], until: float, halves: bool
+        self,
+        reference: Running,
+        runners: Sequence[Runner],
+        until: float,
+        latest: float,
+        halves: bool,
     ) -> tuple[list[float], list[list[int]], bool]:
         """Rotations to the end; step times of the reference, who ran when, whether all count."""
         standings = Standings(runners)
@@ -179,7 +187,8 @@ class Racing:
             is_last = passed == len(halving.RUNGS) or len(orders) >= MOST_TRIES * halving.RUNGS[-1]
             is_told = is_rung and passed > 1 and standings.is_told
             is_enough = standings.can_be_won or len(orders) >= STRICT_ROTATIONS
-            is_late = self._now() + took > until and is_enough
+            ends = latest if standings.looks_won else until
+            is_late = self._now() + took > ends and is_enough
             if is_last or is_told or is_late:
                 break
         return step_s, orders, standings.judge(is_strict=False)

@@ -19,6 +19,8 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
+LATE = 0.5
+"""Of what is left after that, the most that it takes of it while it may still be won."""
 
 
 class Search:
@@ -109,7 +111,8 @@ class Search:
             self.not_tried.append(knob.name)
         if can and soonest <= until:
             # A share that is too short for one start would go by with nothing tried.
-            self._race(knob.name, can, ends if soonest <= ends else until, as_run, cannot)
+            ends = ends if soonest <= ends else until
+            self._race(knob.name, can, ends, ends + LATE * (until - ends), as_run, cannot)
         elif cannot:
             run = reduced.reduced(best).to_json()
             self._ended(Race(knob=knob.name, reference=run, candidates=cannot))
@@ -156,6 +159,7 @@ class Search:
         name: str,
         can: Sequence[TuningCandidate],
         until: float,
+        latest: float,
         as_run: AsRun,
         cannot: Sequence[Raced] = (),
     ) -> None:
@@ -165,7 +169,7 @@ class Search:
         while waiting:
             beside = self._refer(as_run, until)
             ran = self._racing.race(
-                name, self.incumbent.best, beside, waiting, until, as_run, wins=wins
+                name, self.incumbent.best, beside, waiting, until, as_run, latest=latest, wins=wins
             )
             self._reference = self.last = ran.fastest
             self._tried |= {

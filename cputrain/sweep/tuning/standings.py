@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from cputrain.analysis.tuning import counting, halving
@@ -57,6 +58,12 @@ class Standings:
     def is_told(self) -> bool:
         """Whether one is left, and surely faster than the reference."""
         return len(self.alive) == 1 and self.winner() is not None
+
+    @property
+    def looks_won(self) -> bool:
+        """Whether the fastest looks faster than the reference by `halving.WORTH_MORE`, unsurely."""
+        looks = min(map(statistics.median, self._ratios().values()), default=0.0)
+        return self.winner() is None and looks < -halving.WORTH_MORE
 
     def winner(self) -> int | None:
         """The place of the one that is surely faster than the reference; see `halving.winner`."""
