@@ -127,7 +127,8 @@ def outcome(record: TuningRecord, gain: Gain | None) -> list[str]:
     if gain is not None and gain.is_confirmed:
         lines += _each(record)
     if record.not_tried:
-        lines.append(f"not tried for lack of time: {', '.join(record.not_tried)}")
+        names = ", ".join(record.not_tried)
+        lines.append(f"not tried for lack of time: {names}; a longer --budget has time for more")
     lines.append(f"took {words.duration(record.took_s)} of {words.duration(record.budget_s)}")
     return lines
 

@@ -100,7 +100,7 @@ def test_a_confirmed_gain_is_said_with_its_interval_and_each_change():
     assert "% interval; 3 passes of fresh workers, 24 pairs" in said and "as fast" in said
     assert "allocator=glibc_thresholds: 0.80" in said and "in its race" in said
     assert "not surely slower without: loader_workers=0" in said
-    assert "not tried for lack of time: pinning" in said
+    assert "not tried for lack of time: pinning; a longer --budget has time for more" in said
     assert "took 8.3 min of 10 min" in said
 
 

@@ -29,7 +29,7 @@ OF_ANOTHER = (4.0, 0.9)
 """How far workers of one experiment are apart, over those of another one of the same engine: median
 and log standard deviation. A/A passes are of a small model. By the passes of two studies and six
 tunings of larger ones a factor of 4 is the likeliest, and 1 e^1.6 times less likely
-(docs/figures/tunings.md)."""
+(docs/figures/tuning-method.md)."""
 ENOUGH_PAIRS = 3
 """Pairs of an A/A pass whose median counts as what a worker may be off by."""
 TINY = 1e-300

@@ -7,6 +7,7 @@ from cputrain.analysis.tuning import known
 from cputrain.analysis.tuning.known import Known
 from cputrain.experiment import Experiment
 from cputrain.experiment.presets import PRESETS
+from cputrain.sweep.tuning import search
 
 pytestmark = pytest.mark.tools
 
@@ -68,6 +69,24 @@ def test_in_a_short_race_what_is_likely_to_give_most_for_its_seconds_starts_firs
         labels.remove("engine=jax")  # whose whole steps take longer than compiling
         assert (labels[0], labels[-1]) == (f"engine={first}", f"engine={last}")
         assert "native" in engines.adopted.label
+
+
+def test_an_engine_that_looks_faster_when_the_time_is_up_gets_more_turns(tune, monkeypatch):
+    """Inductor had compiled for a minute there, and own C was 0.80x by three turns, not told."""
+
+    def native(e):
+        return 1.5 * (0.8 if e.runtime.engine == "native" else 1.0)
+
+    turns = []
+    for late in (0.0, search.LATE):
+        monkeypatch.setattr(search, "LATE", late)
+        every = [
+            tune(PRESETS["wiki-24m"].experiment, native, start_s=6.0, noise=0.12, seed=seed)[0]
+            for seed in range(4)
+        ]
+        races = [race for tuning in every for race in tuning.tracks[0].account.record.races]
+        turns.append(sum(len(race.order) for race in races if race.knob == "engine"))
+    assert turns[1] > turns[0]
 
 
 def test_where_one_engine_alone_can_be_its_variant_is_compiled_once(tune):
