@@ -142,6 +142,8 @@ def _verdict(record: TuningRecord, gain: Gain | None) -> str:
         return f"not confirmed, so nothing is recommended: {why}"
     effect = gain.effect
     passes, pairs = counted(effect.passes, "pass", "passes"), counted(effect.pairs, "pair")
+    if gain.dropped:  # others had the CPUs, or these lay elsewhere than for most
+        pairs = f"{effect.pairs} of {effect.pairs + gain.dropped} pairs count"
     ratio = f"{words.ratio(effect.value, effect.low, effect.high)} of the default's time for a step"
     how = f"(99 % interval; {passes} of fresh workers, {pairs})"
     if gain.is_confirmed:

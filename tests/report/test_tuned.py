@@ -5,6 +5,7 @@ import os
 import random
 
 import pytest
+from msgspec import structs
 from settled import settled
 
 from cputrain.analysis.tuning.gain import gain
@@ -102,6 +103,14 @@ def test_a_confirmed_gain_is_said_with_its_interval_and_each_change():
     assert "not surely slower without: loader_workers=0" in said
     assert "not tried for lack of time: pinning; a longer --budget has time for more" in said
     assert "took 8.3 min of 10 min" in said
+
+
+def test_pairs_that_do_not_count_are_said():
+    first, *others = passes(0.7)
+    spoilt = [structs.replace(pair, disturbed=True) for pair in first.pairs[:3]]
+    made = structs.replace(first, pairs=[*spoilt, *first.pairs[3:]])
+    said = tuned.outcome(record(), gain([made, *others], ()))[0]
+    assert "3 passes of fresh workers, 21 of 24 pairs count)" in said
 
 
 def test_a_change_that_is_taken_away_gives_what_is_lost_without_it():
