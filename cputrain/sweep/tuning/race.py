@@ -80,7 +80,7 @@ class Racing:
             reference: warm, and runs it as `as_run` has it.
             candidates: one or more.
             until: by the clock; what has not started by then is not tried.
-            latest: until when a race goes on that may still be won; None is `until`.
+            latest: until when a race goes on whose fastest looks faster; None is `until`.
             as_run: the experiment that stands for one while it races.
             halves: whether slow ones go.
             wins: whether what comes next may go on with an experiment.
@@ -187,7 +187,7 @@ class Racing:
             is_last = passed == len(halving.RUNGS) or len(orders) >= MOST_TRIES * halving.RUNGS[-1]
             is_told = is_rung and passed > 1 and standings.is_told
             is_enough = standings.can_be_won or len(orders) >= STRICT_ROTATIONS
-            ends = latest if standings.looks_won else until
+            ends = latest if standings.looks_faster else until
             is_late = self._now() + took > ends and is_enough
             if is_last or is_told or is_late:
                 break

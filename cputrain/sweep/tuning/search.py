@@ -20,7 +20,7 @@ from cputrain.sweep.tuning.workers import Running, Workers, reference
 SHARE = 0.4
 """Of the time left for races, the most that one of them takes, but for the last ones."""
 LATE = 0.5
-"""Of what is left after that, the most that it takes of it while it may still be won."""
+"""Of what is left after that, the most that it takes of it while its fastest looks faster."""
 
 
 class Search:

@@ -60,10 +60,14 @@ class Standings:
         return len(self.alive) == 1 and self.winner() is not None
 
     @property
-    def looks_won(self) -> bool:
-        """Whether the fastest looks faster than the reference by `halving.WORTH_MORE`, unsurely."""
+    def looks_faster(self) -> bool:
+        """Whether the fastest looks faster than the reference by `halving.WORTH_MORE`.
+
+        Whether it is surely so has no part in it: a race that ended as soon as it was told would be
+        looked at after each rotation, and won by chance more often.
+        """
         looks = min(map(statistics.median, self._ratios().values()), default=0.0)
-        return self.winner() is None and looks < -halving.WORTH_MORE
+        return looks < -halving.WORTH_MORE
 
     def winner(self) -> int | None:
         """The place of the one that is surely faster than the reference; see `halving.winner`."""
