@@ -126,16 +126,13 @@ def set_up(lock):
                 "this Python cannot make virtual environments; on Debian: apt install python3-venv"
             )
         stop("cannot make venv/: " + said.strip().split("\n")[-1])
-    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip.append("--no-compile")  # it would on one CPU, and tests that nobody imports too
-    status, said = Command.run([*pip, "--editable", ROOT + "[tools]"], lock)
+    installing = os.path.join(ROOT, "cputrain", "sweep", "installing.py")
+    words = [PYTHON, installing, "--quiet", "--disable-pip-version-check"]
+    status, said = Command.run([*words, "--editable", ROOT + "[tools]"], lock)
     if status:
         lines = [line for line in said.split("\n") if "ERROR" in line]
         why = lines[-1] if lines else "pip failed"
         stop("cannot install the tools; is the network there? pip said: " + why)
-    bytecode = os.path.join(ROOT, "cputrain", "sweep", "bytecode.py")
-    # Its status is of no use: a package's file may be for another Python.
-    Command.run([PYTHON, bytecode, os.path.join(VENV, "lib")], lock)
     with open(STAMP, "w") as file:
         file.write(wanted())
 

@@ -1,6 +1,5 @@
 """asv on other commits than HEAD: whose code is installed, and where their records go."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,25 +45,6 @@ def test_head_is_the_working_tree_and_another_commit_is_what_asv_checked_out(pro
     assert installed_code.folder(str(project), "/build", head) == str(project)
     assert installed_code.folder(str(project), "/build", earlier) == "/build"
     assert installed_code.folder("/nowhere", "/build", earlier) == "/nowhere"
-
-
-def test_packages_are_compiled_once_and_again_where_pip_has_installed_one(tmp_path):
-    packages, stamp = tmp_path / "tests" / "packages", tmp_path / "stamp"
-    (packages / "tests").mkdir(parents=True)
-    for name in ("code.py", "tests/test_code.py"):
-        (packages / name).write_text("x = 1")
-    (packages / "newer.py").write_text("match this: that")
-    installed_code.compile_new(packages, stamp)
-    (made,) = packages.rglob("*.pyc")
-    assert made.name.startswith("code.")
-    stamp.touch()
-    made.unlink()
-    installed_code.compile_new(packages, stamp)
-    assert not made.exists()
-    later = stamp.stat().st_mtime_ns + 1
-    os.utime(packages, ns=(later, later))
-    installed_code.compile_new(packages, stamp)
-    assert made.exists()
 
 
 @pytest.fixture

@@ -64,8 +64,8 @@ class Release(asvenv.Asv):
             "html_dir": str(folder() / "html"),
         }
         settings["matrix"] |= {"env": {environ.RELEASE: [self.name]}}
-        pip = f"python {asvenv.word(paths.PROJECT)}/cputrain/sweep/tied.py pip"
-        install = [f"{pip} install --no-compile -r {asvenv.word(file)}"]
+        installing = f"{asvenv.word(paths.PROJECT)}/cputrain/sweep/installing.py"
+        install = [f"python {installing} -r {asvenv.word(file)}"]
         install += [
             command.replace("{conf_dir}", asvenv.word(paths.PROJECT))
             for command in settings["install_command"]
