@@ -66,75 +66,106 @@ def installed():
         return ""
 
 
-class Command:
-    """The command of the set-up that is running."""
+class Commands:
+    """The commands of the set-up that are running."""
 
-    process = None
-    tie = None  # makes what ties it to us: `dies_with_parent`, once that is imported
+    running = ()
+    tie = None  # makes what ties one to us: `dies_with_parent`, once that is imported
 
     @classmethod
-    def run(cls, words, lock):
-        """Run it to its end; its status, and what it said. It holds the lock, and ends, with us."""
-        cls.process = subprocess.Popen(
+    def start(cls, words, lock, output):
+        """Start one in the project's folder. It holds the lock, and ends, with us."""
+        process = subprocess.Popen(
             words,
-            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a group of its own, so that all of it can be ended
             pass_fds=(lock.fileno(),),
             preexec_fn=cls.tie(),
         )
-        said = cls.process.communicate()[0]
-        status, cls.process = cls.process.returncode, None
-        return status, said.decode(errors="replace")
+        cls.running = (*cls.running, process)
+        return process
+
+    @classmethod
+    def run(cls, words, lock):
+        """Run one to its end; its status, and what it said."""
+        process = cls.start(words, lock, subprocess.PIPE)
+        said = process.communicate()[0]
+        cls.running = tuple(each for each in cls.running if each is not process)
+        return process.returncode, said.decode(errors="replace")
 
     @classmethod
     def end(cls):
-        """Kill it and what it started, and wait until they have ended."""
-        if cls.process is None:
-            return
+        """Kill them and what they started, and wait until all have ended."""
         deadline = time.time() + PATIENCE_S
-        try:
-            while time.time() < deadline:
-                os.killpg(cls.process.pid, signal.SIGKILL)
-                cls.process.poll()
-                time.sleep(0.01)
-        except ProcessLookupError:  # none is left
-            return
+        for process in cls.running:
+            try:
+                while time.time() < deadline:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.poll()
+                    time.sleep(0.01)
+            except ProcessLookupError:  # none is left
+                continue
 
 
 def stopped(number, _):
     """End the set-up that a signal breaks off, in one line."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
-    Command.end()
+    Commands.end()
     print("bench.py: stopped", file=sys.stderr)
     sys.stderr.flush()
     os._exit(128 + number)
 
 
-def set_up(lock):
-    """Make venv/ and install the tools and cputrain there, unless that is done."""
+def set_up(lock, args):
+    """Make venv/ and install the tools and cputrain there, unless that is done.
+
+    Where the verb needs asv's environment, asv begins with it once it is installed itself; what
+    is returned is the number of the process that does, or nothing.
+    """
     if installed() == wanted():
-        return
+        return ""
     if os.path.islink(VENV) and os.path.exists(PYTHON) and not os.path.exists(STAMP):
         stop("venv/ is a symbolic link to an environment that is not ours: remove the link")
     print("bench.py: setting up venv/ with the tools, about half a minute", flush=True)
-    status, said = Command.run([sys.executable, "-m", "venv", "--clear", VENV], lock)
+    status, said = Commands.run([sys.executable, "-m", "venv", "--clear", VENV], lock)
     if status:
         if "ensurepip" in said:
             stop(
                 "this Python cannot make virtual environments; on Debian: apt install python3-venv"
             )
         stop("cannot make venv/: " + said.strip().split("\n")[-1])
+    early = ""
+    if args.builds:
+        install(builder(), lock)
+        words = [PYTHON, "-m", "cputrain.sweep.early_build"]
+        words += ["--offline"] if getattr(args, "offline", False) else []
+        early = str(Commands.start(words, lock, subprocess.DEVNULL).pid)
+    install(["--editable", ROOT + "[tools]"], lock)
+    with open(STAMP, "w") as file:
+        file.write(wanted())
+    return early
+
+
+def builder():
+    """The packages that asv builds its environment with."""
+    import tomllib  # which Pythons have that are new enough
+
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        return tomllib.load(file)["project"]["optional-dependencies"]["builder"]
+
+
+def install(packages, lock):
+    """Install packages into venv/, by words of pip's."""
     installing = os.path.join(ROOT, "cputrain", "sweep", "installing.py")
     words = [PYTHON, installing, "--quiet", "--disable-pip-version-check"]
-    status, said = Command.run([*words, "--editable", ROOT + "[tools]"], lock)
+    status, said = Commands.run([*words, *packages], lock)
     if status:
         lines = [line for line in said.split("\n") if "ERROR" in line]
         why = lines[-1] if lines else "pip failed"
         stop("cannot install the tools; is the network there? pip said: " + why)
-    with open(STAMP, "w") as file:
-        file.write(wanted())
 
 
 def main():
@@ -147,21 +178,24 @@ def main():
     for name in OTHER_PACKAGES:
         os.environ.pop(name, None)
     sys.path.insert(0, ROOT)
+    from cputrain import environ
     from cputrain.commands import cli
     from cputrain.machine.parent import dies_with_parent
 
-    Command.tie = dies_with_parent
-    cli.parse(sys.argv[1:])  # bad usage and --help end here, before anything is installed
+    Commands.tie = dies_with_parent
+    args = cli.parse(sys.argv[1:])  # bad usage and --help end here, before anything is installed
     check_git()
     state = os.path.join(ROOT, ".asv")
     try:
         os.makedirs(state, exist_ok=True)
         lock = open(os.path.join(state, "set-up.lock"), "w")
         fcntl.flock(lock, fcntl.LOCK_EX)  # a second start waits for the first one's set-up
-        set_up(lock)
+        early = set_up(lock, args)
         lock.close()
     except OSError as error:
         stop("cannot write in %s: %s" % (ROOT, error.strerror), 2)
+    if early:
+        os.environ[environ.EARLY_BUILD] = early
     # Until its own handlers are there, signals wait.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     os.execv(PYTHON, [PYTHON, "-m", "cputrain.commands.cli", *sys.argv[1:]])

@@ -35,6 +35,8 @@ MODEL_CAP = "CPUTRAIN_MODEL_CAP"
 EVENTS = "CPUTRAIN_EVENTS"
 """File to which each cell adds a line when it ends, for who follows the session."""
 
+EARLY_BUILD = "CPUTRAIN_EARLY_BUILD"
+"""The child process that builds asv's environment already, of a first start of bench.py."""
 STACK = "CPUTRAIN_STACK"
 """Which environment of `run.stacks` a process is in; set by asv.ipex.conf.json."""
 RELEASE = "CPUTRAIN_RELEASE"

@@ -30,6 +30,9 @@ Measure how fast this machine's CPU trains small language models, and what chang
   python3 bench.py list                 the suites, their values, what this machine skips
 """
 
+BUILDING = ("run", "engines", "parts", "claims", "tune", "train", "finetune", "project", "test")
+"""Verbs that need asv's environment, whatever their flags are."""
+
 EPILOG = """\
 An interrupted run goes on where it stopped, cell by cell. Read result/README.md
 first. asv works as usual with venv/bin on the path: asv run --bench SeqLen,
@@ -110,7 +113,10 @@ def _options(parser: argparse.ArgumentParser) -> str:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The verb and its flags; `run` where no verb is given. Bad usage exits with status 2."""
+    """The verb and its flags; `run` where no verb is given. Bad usage exits with status 2.
+
+    `builds` says whether the verb needs asv's environment.
+    """
     words = list(argv)
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
         words.insert(0, "run")
@@ -121,4 +127,5 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if unknown:
         others = {name: each for name, each in verbs.items() if name != args.verb}
         verbs[args.verb].error(refusing.unknown_words(unknown, verbs[args.verb], others))
+    args.builds = args.verb in BUILDING
     return args

@@ -159,8 +159,10 @@ def main(args: argparse.Namespace) -> int:
     asv, ipex = (asvenv.Asv("full", machine, stack) for stack in stacks.ALL)
     # bench.py has installed cputrain there, so pip takes that one's `test` and leaves it alone.
     with _installing(sys.executable, ["cputrain[test]"] if missing else []):
-        if not asv.is_built(recording.commit()[0] or ""):
+        if not asv.stands():
             print("asv builds its environment from requirements.txt", flush=True)
+        asvenv.wait_for_early_build()
+        if not asv.is_built(recording.commit()[0] or ""):
             asv.build(offline=False)
     # pytest stays beside the measured stack and not in it.
     beside = paths.STATE / "pytest"

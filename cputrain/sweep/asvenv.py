@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -20,6 +21,8 @@ from cputrain.paths import PROJECT
 from cputrain.run import stacks
 
 GOES_ON = "the same command goes on from there"
+STATUS = "asv-install-status.json"
+"""What asv writes in an environment once a commit is installed."""
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
@@ -123,10 +126,14 @@ class Asv:
         finally:
             os.chdir(here)
 
+    def stands(self) -> bool:
+        """Whether the environment has been built for some commit."""
+        return (self.python().parent.parent / STATUS).exists()
+
     def is_built(self, commit: str) -> bool:
         """Whether the environment stands and holds what `commit` asks for."""
         info = self.python().parent.parent / "asv-env-info.json"
-        stamp = self.python().parent.parent / "asv-install-status.json"
+        stamp = self.python().parent.parent / STATUS
         try:
             return info.exists() and commit in stamp.read_text()
         except FileNotFoundError:
@@ -150,6 +157,13 @@ class Asv:
                 f"asv could not build its environment from {requirements}; run {remedy}. "
                 f"It said: {tail}"
             )
+
+
+def wait_for_early_build() -> None:
+    """Until the build has ended that bench.py's first start has begun with, if any."""
+    if child := os.environ.pop(environ.EARLY_BUILD, ""):
+        with contextlib.suppress(ChildProcessError):  # it is an earlier start's
+            os.waitpid(int(child), 0)
 
 
 def pip_environment(offline: bool) -> dict[str, str]:

@@ -28,7 +28,7 @@ def needed(mode: str, machine: str, suites: list[plan.Planned]) -> Asvs:
 
 def building_s(asvs: Asvs) -> float:
     """Seconds that the environments take which are not there yet."""
-    return sum(BUILD_S[stack] for stack, asv in asvs.items() if not asv.python().exists())
+    return sum(BUILD_S[stack] for stack, asv in asvs.items() if not asv.stands())
 
 
 def offer(

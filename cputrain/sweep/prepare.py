@@ -43,8 +43,9 @@ def everything(
     """asv's environment, the data, and this machine's rates."""
     if placement.COMPILED.exists():  # of workers that were killed with their launcher
         shutil.rmtree(placement.COMPILED)
-    if not asv.python().exists():
+    if not asv.stands():
         progress.say("asv builds its environment from requirements.txt: 1-2 minutes, 2.5 GB")
+    asvenv.wait_for_early_build()
     if not asv.is_built(recording.commit()[0] or ""):
         asv.build(offline)
     python = asv.python()
