@@ -21,8 +21,6 @@ from cputrain.paths import PROJECT
 from cputrain.run import stacks
 
 GOES_ON = "the same command goes on from there"
-STATUS = "asv-install-status.json"
-"""What asv writes in an environment once a commit is installed."""
 CPU_WHEELS = "https://download.pytorch.org/whl/cpu"
 
 
@@ -127,17 +125,22 @@ class Asv:
             os.chdir(here)
 
     def stands(self) -> bool:
-        """Whether the environment has been built for some commit."""
-        return (self.python().parent.parent / STATUS).exists()
+        """Whether the environment has been built, for some commit."""
+        return self._installed() is not None
 
     def is_built(self, commit: str) -> bool:
         """Whether the environment stands and holds what `commit` asks for."""
         info = self.python().parent.parent / "asv-env-info.json"
-        stamp = self.python().parent.parent / STATUS
+        return info.exists() and self._installed() == commit
+
+    def _installed(self) -> str | None:
+        """The commit that is installed; none where a build was killed, or goes on."""
+        status = self.python().parent.parent / "asv-install-status.json"
         try:
-            return info.exists() and commit in stamp.read_text()
-        except FileNotFoundError:
-            return False
+            commit = json.loads(status.read_text()).get("commit_hash")
+        except (FileNotFoundError, ValueError):
+            return None
+        return None if commit is None else str(commit)
 
     def build(self, offline: bool) -> None:
         """Have asv build its environment from the requirements, and nothing else.

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cputrain import paths
+from cputrain.commands.parser import parse
 
 pytestmark = pytest.mark.tools
 
@@ -78,10 +79,7 @@ def test_packages_elsewhere_are_not_taken_for_installed(copy, tmp_path):
     elsewhere.mkdir(parents=True)
     (elsewhere / "METADATA").write_text("Metadata-Version: 2.1\nName: packaging\nVersion: 26.0\n")
     (elsewhere / "INSTALLER").write_text("pip\n")
-    project = copy / "pyproject.toml"
-    text = re.sub(r"(?ms)^tools = \[.*?^\]", 'tools = ["packaging"]', project.read_text())
-    assert 'tools = ["packaging"]' in text
-    project.write_text(text)
+    only(copy, tools="packaging")
     commit(copy)
     bench(copy, "list", PYTHONPATH=str(elsewhere.parent))
     assert list(copy.glob("venv/lib/*/site-packages/packaging/__init__.py"))
@@ -129,29 +127,39 @@ def test_killed_in_its_set_up_it_leaves_nothing_running(copy, nobody_answers):
     process = begun(copy, nobody_answers, "install")
     process.kill()
     process.communicate(timeout=60)
-    end = time.monotonic() + 10
-    while running(copy / "venv") and time.monotonic() < end:
-        time.sleep(0.05)
-    assert running(copy / "venv") == []
+    assert gone(copy / "venv")
 
 
 def begun(copy, index, what):
     """bench.py whose set-up has come to `what`, with an index that does not answer."""
     commit(copy)
     nowhere = {"PIP_FIND_LINKS": "", "PIP_NO_CACHE_DIR": "1", "PIP_CONFIG_FILE": os.devnull}
+    return started(copy, "list", what, PIP_INDEX_URL=index, PIP_EXTRA_INDEX_URL="", **nowhere)
+
+
+def started(copy, verb, what, **env):
+    """bench.py whose set-up has come to a process with a word that contains `what`."""
     process = subprocess.Popen(
-        [sys.executable, "bench.py", "list"],
+        [sys.executable, "bench.py", verb],
         cwd=copy,
-        env={**os.environ, **nowhere, "PIP_INDEX_URL": index, "PIP_EXTRA_INDEX_URL": ""},
+        env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     end = time.monotonic() + 120
-    while not any(what in words for words in running(copy / "venv")):
+    while not any(what in word for words in running(copy / "venv") for word in words):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.05)
     return process
+
+
+def gone(venv):
+    """Whether what runs in `venv` ends soon."""
+    end = time.monotonic() + 10
+    while running(venv) and time.monotonic() < end:
+        time.sleep(0.05)
+    return running(venv) == []
 
 
 def running(venv):
@@ -165,6 +173,55 @@ def running(venv):
         if words[0].startswith(str(venv)):
             commands.append(words)
     return commands
+
+
+@pytest.fixture
+def early(copy):
+    """A copy where the early build writes a file and sleeps, and one package is to build it."""
+    build = copy / "cputrain" / "sweep" / "early_build.py"
+    build.write_text(
+        "import pathlib, sys, time\n"
+        "pathlib.Path('began').write_text(' '.join(sys.argv[1:]))\n"
+        "time.sleep(600)\n"
+    )
+    only(copy, builder="packaging", tools="cputrain[builder]")
+    return copy
+
+
+def only(copy, **extras):
+    """Have extras of the copy ask for one package each."""
+    project = copy / "pyproject.toml"
+    text = project.read_text()
+    for extra, package in extras.items():
+        text, times = re.subn(rf"(?ms)^{extra} = \[.*?^\]", f'{extra} = ["{package}"]', text)
+        assert times == 1
+    project.write_text(text)
+
+
+def test_verbs_that_read_and_write_files_need_no_environment():
+    assert parse([]).builds and parse(["--quick"]).builds and parse(["tune"]).builds
+    assert not parse(["list"]).builds and not parse(["predict", "--preset", "llm-25m"]).builds
+
+
+def test_asv_s_environment_is_begun_for_a_verb_that_needs_it_and_ends_with_it(early):
+    """The verb itself fails here, for want of its tools."""
+    commit(early)
+    bench(early, "run", "--offline")
+    assert (early / "began").read_text() == "--offline"
+    assert gone(early / "venv")
+
+
+def test_stopped_while_asv_s_environment_is_built_nothing_is_left(early, nobody_answers):
+    only(early, tools=f"never @ {nobody_answers}/never-1-py3-none-any.whl")
+    commit(early)
+    process = started(early, "run", "[tools]")
+    while not (early / "began").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert running(early / "venv") == []
+    assert (process.returncode, said) == (130, "bench.py: stopped\n")
 
 
 def test_bad_usage_ends_before_anything_is_installed(copy):

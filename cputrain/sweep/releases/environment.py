@@ -87,7 +87,7 @@ class Release(asvenv.Asv):
         Raises:
             RunError: the disk is too full, or asv could not; one line says what to do.
         """
-        if (self.place / "asv-env-info.json").exists() and not self._was_cut_off():
+        if (self.place / "asv-env-info.json").exists() and self.stands():
             return
         env = asvenv.pip_environment(offline)
         is_large = self.has_other_torch and not env
@@ -104,14 +104,6 @@ class Release(asvenv.Asv):
         if self.start(name, words, env).wait() != 0:
             shutil.rmtree(self.place, ignore_errors=True)  # gigabytes that are of no use
             raise RunError(self._why(label, self.logs / f"{name}.log", offline))
-
-    def _was_cut_off(self) -> bool:
-        """Whether a build was killed before the requirements were installed."""
-        try:
-            status = json.loads((self.place / "asv-install-status.json").read_text())
-        except (OSError, ValueError):
-            return True
-        return status.get("commit_hash") is None
 
     def _why(self, label: str, log: Path, offline: bool) -> str:
         """One line: why pip installed nothing, and what to do."""
