@@ -49,6 +49,8 @@ class PlannedProjection:
 class Project:
     """Measures and projects (see `driver.Measurement`)."""
 
+    has_mfu = False
+
     def __init__(self, projection: PlannedProjection) -> None:
         self.projection = projection
         self.progress = Progress()

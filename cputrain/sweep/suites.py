@@ -46,6 +46,8 @@ DONE = (0, 2)
 class Sweep:
     """Runs planned suites one after the other (see `driver.Measurement`)."""
 
+    has_mfu = True
+
     def __init__(self, choice: Choice) -> None:
         self.choice = choice
         self.progress = Progress()

@@ -28,6 +28,8 @@ class Parts:
         engines: which of them; empty for all that can tell.
     """
 
+    has_mfu = False
+
     def __init__(self, engines: Collection[str]) -> None:
         self.engines = engines
         self.progress = Progress()

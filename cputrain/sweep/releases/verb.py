@@ -36,6 +36,8 @@ class Releases:
         seed: of the orders.
     """
 
+    has_mfu = False
+
     def __init__(
         self, source: Source, regexes: Sequence[str] | None, budget_s: float, seed: int
     ) -> None:

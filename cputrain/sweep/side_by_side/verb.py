@@ -24,6 +24,8 @@ class SideBySide:
         inductor: also torch.compile.
     """
 
+    has_mfu = True
+
     def __init__(self, rounds: int, seed: int, inductor: bool) -> None:
         self.rounds, self.seed, self.inductor = rounds, seed, inductor
         self.progress = Progress()

@@ -41,6 +41,8 @@ class TrainingRun:
 
     following: Following
 
+    has_mfu = True
+
     def __init__(self, run: PlannedRun) -> None:
         self.run = run
         self.progress = Progress(unread.console())

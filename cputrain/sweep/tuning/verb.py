@@ -34,6 +34,8 @@ class Tune:
         tracks: one or two tunings, the one of all engines first.
     """
 
+    has_mfu = False
+
     def __init__(self, tuning: PlannedTuning, now: Callable[[], float] = time.monotonic) -> None:
         self.tuning, self.now = tuning, now
         self.progress = Progress()
