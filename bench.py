@@ -119,6 +119,15 @@ def stopped(number, _):
     os._exit(128 + number)
 
 
+def wait_for(lock):
+    """Take the lock; a second start waits for the first one's set-up."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("bench.py: waiting for the set-up that another start is at", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
 def set_up(lock, args):
     """Make venv/ and install the tools and cputrain there, unless that is done.
 
@@ -189,7 +198,7 @@ def main():
     try:
         os.makedirs(state, exist_ok=True)
         lock = open(os.path.join(state, "set-up.lock"), "w")
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second start waits for the first one's set-up
+        wait_for(lock)
         early = set_up(lock, args)
         lock.close()
     except OSError as error:

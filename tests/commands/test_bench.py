@@ -1,6 +1,7 @@
 """bench.py's own checks: what a folder, a Python or a git that cannot do is told."""
 
 import ast
+import fcntl
 import os
 import re
 import shutil
@@ -222,6 +223,19 @@ def test_stopped_while_asv_s_environment_is_built_nothing_is_left(early, nobody_
     _, said = process.communicate(timeout=60)
     assert running(early / "venv") == []
     assert (process.returncode, said) == (130, "bench.py: stopped\n")
+
+
+def test_a_second_start_says_that_it_waits(copy):
+    only(copy, tools="packaging")
+    commit(copy)
+    (copy / ".asv").mkdir()
+    with (copy / ".asv" / "set-up.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        words = [sys.executable, "bench.py", "list"]
+        second = subprocess.Popen(words, cwd=copy, stdout=subprocess.PIPE, text=True)
+        line = second.stdout.readline()
+    assert "waiting for the set-up" in line
+    assert "setting up venv/" in second.communicate(timeout=120)[0]
 
 
 def test_bad_usage_ends_before_anything_is_installed(copy):
