@@ -17,12 +17,12 @@ class Measurement(Protocol):
     """What one verb measures; `drive` does the rest.
 
     Attributes:
-        has_mfu: whether its tables divide by the machine's peak, which is measured once more then.
+        uses_peak: whether its tables divide by the machine's peak, which is measured again then.
         progress: prints, and counts what failed.
         session: as `begin` has left it.
     """
 
-    has_mfu: bool
+    uses_peak: bool
     progress: Progress
     session: Session
 
@@ -73,7 +73,7 @@ def drive(measurement: Measurement, session: Session) -> int:
         for line in disturbing.lines():
             progress.say(line)
         measurement.measure(asv)
-        if session.mode == "full" and measurement.has_mfu:
+        if session.mode == "full" and measurement.uses_peak:
             cells = prepare.runnable(suites)
             prepare.measure_peak(asv.machine, asv.python(), cells, progress, again=True)
         progress.close()

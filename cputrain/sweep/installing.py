@@ -73,9 +73,15 @@ def while_running(pip: subprocess.Popen[bytes], packages: Path, seen: set[Path])
 
 
 def python_files(packages: Path, record: Path) -> list[Path]:
-    """The source files that a package's RECORD names, but for tests."""
-    with record.open(newline="") as file:
-        names = [row[0] for row in csv.reader(file) if row]
+    """The source files that a package's RECORD names, but for tests.
+
+    None where that is not there (any more): what is left is compiled once pip has ended.
+    """
+    try:
+        with record.open(newline="") as file:
+            names = [row[0] for row in csv.reader(file) if row]
+    except FileNotFoundError:
+        return []
     return [packages / name for name in names if name.endswith(".py") and not TESTS.match(name)]
 
 

@@ -49,7 +49,7 @@ class PlannedProjection:
 class Project:
     """Measures and projects (see `driver.Measurement`)."""
 
-    has_mfu = False
+    uses_peak = False
 
     def __init__(self, projection: PlannedProjection) -> None:
         self.projection = projection

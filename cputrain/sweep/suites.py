@@ -46,7 +46,7 @@ DONE = (0, 2)
 class Sweep:
     """Runs planned suites one after the other (see `driver.Measurement`)."""
 
-    has_mfu = True
+    uses_peak = True
 
     def __init__(self, choice: Choice) -> None:
         self.choice = choice

@@ -1,4 +1,4 @@
-"""What builds an environment ends with its caller, also where that is killed."""
+"""Packages are compiled beside pip; what installs them ends with its caller, also a killed one."""
 
 import contextlib
 import os
@@ -119,6 +119,10 @@ def test_a_package_is_compiled_while_pip_goes_on(tmp_path):
         assert next(going_on) == tmp_path / "second.py"
         process.kill()
     assert list(going_on) == []
+
+
+def test_a_package_that_pip_has_taken_back_has_no_files(tmp_path):
+    assert installing.python_files(tmp_path, tmp_path / "gone-1.dist-info" / "RECORD") == []
 
 
 def test_pip_s_failure_is_given_back():

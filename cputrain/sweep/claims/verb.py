@@ -38,7 +38,7 @@ class Claims:
         fresh: start over, instead of going on with what was measured at this commit.
     """
 
-    has_mfu = False
+    uses_peak = False
 
     def __init__(self, ids: Sequence[str], budget_s: float, fresh: bool) -> None:
         self.ids, self.budget_s, self.fresh = ids, budget_s, fresh

@@ -28,7 +28,7 @@ class Parts:
         engines: which of them; empty for all that can tell.
     """
 
-    has_mfu = False
+    uses_peak = True
 
     def __init__(self, engines: Collection[str]) -> None:
         self.engines = engines

@@ -36,7 +36,7 @@ class Releases:
         seed: of the orders.
     """
 
-    has_mfu = False
+    uses_peak = False
 
     def __init__(
         self, source: Source, regexes: Sequence[str] | None, budget_s: float, seed: int

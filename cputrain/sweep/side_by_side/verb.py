@@ -24,7 +24,7 @@ class SideBySide:
         inductor: also torch.compile.
     """
 
-    has_mfu = True
+    uses_peak = True
 
     def __init__(self, rounds: int, seed: int, inductor: bool) -> None:
         self.rounds, self.seed, self.inductor = rounds, seed, inductor

@@ -41,7 +41,7 @@ class TrainingRun:
 
     following: Following
 
-    has_mfu = True
+    uses_peak = True
 
     def __init__(self, run: PlannedRun) -> None:
         self.run = run

@@ -34,7 +34,7 @@ class Tune:
         tracks: one or two tunings, the one of all engines first.
     """
 
-    has_mfu = False
+    uses_peak = False
 
     def __init__(self, tuning: PlannedTuning, now: Callable[[], float] = time.monotonic) -> None:
         self.tuning, self.now = tuning, now
