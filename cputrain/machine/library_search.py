@@ -133,7 +133,6 @@ def _joined(by_name: dict[str, Path]) -> str:
     return ":".join(f"{name}={path}" for name, path in by_name.items())
 
 
-@functools.cache
 def _search(name: str, root: Path, stacks: tuple[Path, ...], conda: str) -> tuple[Path | None, str]:
     """The file; or None, and why those that are there cannot be used: "" where there is none."""
     library, unusable = LIBRARIES[name], ""

@@ -20,14 +20,20 @@ from cputrain.machine.library_catalogue import LIBRARIES
 def test_the_stack_goes_before_conda_and_conda_before_the_system(root, tmp_path, monkeypatch):
     system = put(root / "usr/lib" / TRIPLET / "libmimalloc.so.2.0")
     assert library_search.find("mimalloc", root) == system
-    library_search._search.cache_clear()
     monkeypatch.setenv("CONDA_PREFIX", str(tmp_path / "conda"))
     conda = put(tmp_path / "conda/lib/libmimalloc.so.2")
     assert library_search.find("mimalloc", root) == conda
-    library_search._search.cache_clear()
     site = tmp_path / "stack/lib/python3.11/site-packages"
     wheel = put(site / "cmeel.prefix/lib/libmimalloc.so.3.4")
     assert library_search.find("mimalloc", root) == wheel
+
+
+def test_what_pip_has_not_brought_yet_is_found_once_it_has(tmp_path, root):
+    """A first start plans while asv's environment is being built."""
+    with pytest.raises(library_search.Missing):
+        library_search.find("libiomp5", root)
+    brought = put(tmp_path / "stack/lib/libiomp5.so")
+    assert library_search.find("libiomp5", root) == brought
 
 
 @pytest.mark.parametrize("folder", [f"usr/lib/{TRIPLET}", "usr/lib64", "usr/local/lib", "lib64"])
