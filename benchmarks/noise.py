@@ -7,7 +7,7 @@ class Baseline(suite.Suite):
     """The baseline some times over (A/A): what differs here is noise."""
 
     values = ("A", "B")
-    engines = {"jax": values, "native": values, "numpy": ("A",)}
+    engines = {"jax": values, "native": values, "numpy": ("A",), "ipex": ("A",)}
     name = "copy"
     quick = ("A", "B", ("A", "jax"), ("A", "native"))
     measures_again = True

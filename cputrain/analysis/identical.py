@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cputrain.analysis import by_engine
+from cputrain.engines import specs
 from cputrain.record.worker import WorkerRecord
 from cputrain.results.rows import CellResult
 
@@ -21,6 +22,20 @@ def engine(cell: CellResult) -> str | None:
     """What trains in a cell; None where its record does not say."""
     name = cell.experiment.get("runtime", {}).get("engine")
     return None if name is None else str(name)
+
+
+def is_beside_other_release(cell: CellResult, base: CellResult | None) -> bool:
+    """Whether the engine of a cell's baseline ran beside it in another release than in its own row.
+
+    So it is where the cell's engine has an environment of its own, and its baseline's another one.
+
+    Args:
+        cell: of a suite.
+        base: the baseline that its table has; None where there is none.
+    """
+    if base is None or not {engine(cell), engine(base)} <= set(specs.NAMES):
+        return False
+    return specs.of(str(engine(cell))).stack != specs.of(str(engine(base))).stack
 
 
 def reference_engines(cells: Iterable[CellResult]) -> dict[str, str | None]:

@@ -53,13 +53,17 @@ def rank(cells: Iterable[CellRow]) -> list[Ranked]:
 
     First those with the interval that is furthest from 1, then by the effects. A suite with several
     engines takes the place of its first one: an engine's values are compared with its own baseline.
+    What ran beside another release than the baseline's row is of is left out.
 
     Args:
         cells: of one machine, with their rows.
     """
+    every = list(cells)
+    by_name = {cell.name: cell for cell, _ in every}
     by_suite: dict[str, dict[str | None, list[CellRow]]] = {}
-    for cell, row in cells:
-        if cell.suite != identical.SUITE:
+    for cell, row in every:
+        base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
+        if cell.suite != identical.SUITE and not identical.is_beside_other_release(cell, base):
             engines = by_suite.setdefault(cell.suite, {})
             engines.setdefault(by_engine.engine(cell), []).append((cell, row))
     ranked = []

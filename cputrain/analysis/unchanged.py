@@ -41,12 +41,17 @@ def _usual() -> str:
 
 
 def settings(cells: Sequence[CellRow]) -> list[Setting]:
-    """The settings among the cells of one machine, in their order."""
+    """The settings among the cells of one machine, in their order.
+
+    Not what ran beside another release than the baseline's row is of.
+    """
     by_name = {cell.name: cell for cell, _ in cells}
     kept = []
     for cell, row in cells:
         base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
         if base is None or not cell.ok or identical.is_identical(cell):
+            continue
+        if identical.is_beside_other_release(cell, base):
             continue
         if is_unchanged(cell.experiment, base.experiment):
             kept.append(Setting(cell, row, base))

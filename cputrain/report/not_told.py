@@ -17,7 +17,6 @@ from cputrain.results.rows import CellResult
 from cputrain.run import stacks
 from cputrain.wording import counted
 
-MEASURES_ONE = f"python3 bench.py run --bench {identical.SUITE} measures one"
 HELD_UP = "others had the CPUs, or moved them, during all pairs: python3 bench.py doctor says who"
 BY_QUOTA = "a CPU quota held threads back during all pairs: python3 bench.py doctor says what to do"
 NEXT_RUN_S = 18 * 60.0
@@ -70,14 +69,15 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
     if bare:
         text += f" {_some(len(bare), len(its), 'has', 'have')} no interval: no A/A pair of"
         text += f" {'its' if len(bare) == 1 else 'their'} engine counts"
-        text += f"; {MEASURES_ONE}." if all(map(_has_baseline, bare)) else "."
+        text += f"; {_measures_one(bare)}."
     return text
 
 
-def _has_baseline(cell: CellResult) -> bool:
-    """Whether that suite has a cell of its engine: none runs in another than the main stack."""
-    name = identical.engine(cell)
-    return name in specs.NAMES and specs.of(name).stack == stacks.MAIN
+def _measures_one(bare: Sequence[CellResult]) -> str:
+    engines = {identical.engine(cell) for cell in bare}
+    apart = any(specs.of(name).stack == stacks.IPEX for name in specs.NAMES if name in engines)
+    flag = " --ipex" if apart else ""
+    return f"python3 bench.py run{flag} --bench {identical.SUITE} measures one"
 
 
 def _owner(cell: CellResult) -> Key:

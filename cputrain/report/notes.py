@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cputrain import wording
+from cputrain.engines import specs
 from cputrain.experiment import Experiment
 from cputrain.report import words
 from cputrain.results.columns import Row
@@ -43,6 +44,13 @@ def _other_engine(row: Row) -> str:
     return "" if is_usual else f"the engine is another too: compare with {row['engine']}'s others"
 
 
+def _own_release(row: Row) -> str:
+    usual = Experiment().runtime.engine
+    if specs.of(row["engine"]).stack == specs.of(usual).stack:
+        return ""
+    return f"beside {usual} {row[usual]}, which its environment has"
+
+
 SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
     "rows": (
         "epoch_s",
@@ -71,6 +79,7 @@ SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {
     **dict.fromkeys(("frequency_ghz", "governor", "turbo"), ("clock_ghz", _clock)),
     "huge_pages": ("anon_huge_bytes", _huge),
     "matmul_backend": ("engine", _other_engine),
+    "engine": ("engine", _own_release),
 }
 """By what is varied: the column that it needs, and what a row says of it, or nothing."""
 

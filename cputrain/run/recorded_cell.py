@@ -11,7 +11,7 @@ from cputrain.record.cell import CellKey
 from cputrain.record.part import Status
 from cputrain.record.process import Turn
 from cputrain.record.worker import WorkerRecord
-from cputrain.run import placement, recording
+from cputrain.run import placement, recording, stacks
 from cputrain.run.machine_settings import MachineSettings
 from cputrain.run.session import Session
 from cputrain.worker.blocks import Side
@@ -64,10 +64,14 @@ class RecordedCell:
             raise NotImplementedError(reason)
 
     def refuse_where_it_cannot_run(self) -> None:
-        """Refuse what this machine cannot run, or whose reference it cannot."""
+        """Refuse what this machine cannot run, or whose reference it cannot.
+
+        IPEX's environment has torch too, of its own release, for what runs beside IPEX.
+        """
         self.refuse_if(placement.why_not(self.experiment))
         if self.reference_of is not None:
-            self.refuse_if(placement.because_of_reference(placement.why_not(self.reference_of)))
+            reason = placement.why_not(self.reference_of, stacks.of(self.reference_of))
+            self.refuse_if(placement.because_of_reference(reason))
 
     def leave_if(self, reason: str | None) -> None:
         """As `refuse_if`, for what another environment runs: what that one has left stays."""

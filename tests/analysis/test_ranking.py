@@ -149,5 +149,15 @@ def test_an_engine_s_values_are_compared_with_its_own():
     assert [(other.engine, other.slowest.effect) for other in suite.others] == [("jax", 3.0)]
 
 
+def test_what_ran_beside_another_release_of_the_baseline_is_not_ranked():
+    """IPEX's environment has a torch of its own, which the row of torch is not of."""
+    cells = [cell("S", "torch", base="torch"), cell("S", "jax", 1.5, base="torch")]
+    cells.append(cell("S", "ipex", 0.5, base="torch"))
+    for made, _ in cells:
+        made.experiment["runtime"] = {"engine": made.value}
+    (suite,) = rank(cells)
+    assert (suite.fastest.cell.value, suite.slowest.cell.value) == ("torch", "jax")
+
+
 def test_the_suite_of_identical_cells_is_not_ranked():
     assert rank([cell("Baseline", "base"), cell("Baseline", "B", 1.4)]) == []

@@ -41,6 +41,7 @@ def test_without_a_home_it_is_said_what_to_set(monkeypatch, capsys):
         (["engines", "--seed", "x"], "'x'"),
         (["tran", "--steps", "3"], "did you mean train?"),
         (["frobnicate"], "there are run, list, export"),
+        (["SeqLen"], "run --bench SeqLen"),
         (["list", "--quick"], "it is for run, engines, fleet"),
         (["train", "--nlayer", "3"], "did you mean --n-layer?"),
         (["train", "--zzz=3"], "there is no --zzz here"),

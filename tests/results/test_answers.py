@@ -67,6 +67,14 @@ def test_what_costs_most_is_told_and_neither_noise_nor_what_is_the_same(noise):
     assert [row["value"] for row in known.slower.rows] == ["bf16", "close"]
 
 
+@pytest.mark.parametrize(("engine", "is_told"), [("jax", True), ("ipex", False)])
+def test_an_engine_beside_another_release_of_torch_is_no_setting(noise, engine, is_told):
+    noise.suite("Again", "copy", ("A",))
+    noise.cell("Again", "A", 0.042, USUAL.but(engine=engine))  # its noise
+    setting(noise, "engine", ("torch", engine), (0.042, 0.063))
+    assert (answers(noise).slower is not None) == is_told
+
+
 def test_where_nothing_is_slower_nothing_is_said_of_it(noise):
     setting(noise, "precision", ("fp32", "bf16"), (0.042, 0.021))
     assert answers(noise).slower is None

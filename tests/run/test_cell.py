@@ -12,7 +12,7 @@ from cputrain import paths
 from cputrain.experiment import Experiment
 from cputrain.record.cell import CellKey
 from cputrain.results import records
-from cputrain.run import recording
+from cputrain.run import recording, stacks
 from cputrain.run.cell import CellRun
 from cputrain.run.failed import CellFailed
 
@@ -59,6 +59,15 @@ def test_steps_off_the_clock_are_time_in_training_steps_too(leased, monkeypatch)
     line = json.loads(events.read_text().splitlines()[-1])
     expected_s = worker.training_s + cell.reference_s + beside_s
     assert line["training_s"] == pytest.approx(expected_s)
+
+
+def test_torch_of_ipex_s_environment_runs_beside_ipex_and_in_no_cell(own_root, monkeypatch):
+    if (reason := stacks.why_no_ipex()) is not None:
+        pytest.skip(reason)
+    monkeypatch.setenv(stacks.VARIABLE, stacks.IPEX)
+    CellRun(KEY, SMALL.but(engine="ipex"), reference=SMALL).refuse_where_it_cannot_run()
+    with pytest.raises(NotImplementedError, match="runs engine = 'ipex' only"):
+        CellRun(KEY, SMALL).refuse_where_it_cannot_run()
 
 
 def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(leased, monkeypatch):

@@ -3,6 +3,7 @@
 import pytest
 from found_suites import ALL
 
+from cputrain.run import stacks
 from cputrain.sweep import noise_cells
 from cputrain.sweep.choice import choose
 from cputrain.sweep.selection import Choice
@@ -11,9 +12,9 @@ from cputrain.sweep.suites import Sweep
 pytestmark = pytest.mark.tools
 
 
-def completed(*regexes, quick=False, known=ALL):
+def completed(*regexes, quick=False, known=ALL, ipex=False):
     """The cells of Baseline in a run, and its suites."""
-    suites, added = noise_cells.complete(choose(ALL, regexes or None, quick), known)
+    suites, added = noise_cells.complete(choose(ALL, regexes or None, quick, ipex), known)
     of_baseline = [cell.values for p in suites for cell in p.cells if p.name == "Baseline"]
     assert {cell.values for cell in added} <= set(of_baseline)
     return of_baseline, [planned.key for planned in suites]
@@ -23,6 +24,14 @@ def test_where_engines_are_compared_each_has_one():
     cells, suites = completed(r"\.Framework\.")
     assert cells == [("A", "jax"), ("A", "native"), ("A", "numpy")]
     assert suites == ["Baseline", "Framework"]
+
+
+def test_ipex_has_one_in_its_own_environment():
+    if stacks.why_no_ipex() is not None:
+        pytest.skip("IPEX cannot be on this machine")
+    cells, suites = completed(r"\.Framework\..*'ipex'", ipex=True)
+    assert cells == [("A", "ipex"), ("A", "torch")]
+    assert suites == ["Baseline on ipex", "Baseline", "Framework on ipex"]
 
 
 def test_a_suite_s_own_baseline_cell_will_do():

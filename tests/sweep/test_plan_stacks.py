@@ -15,7 +15,7 @@ from cputrain.sweep.calls import Call
 from cputrain.sweep.checkpoint import SweepCheckpoint
 from cputrain.sweep.choice import choose, only_ipex
 
-IPEX_CELLS = {"Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
+IPEX_CELLS = {"Baseline": ["A-ipex"], "Framework": ["ipex"], "FrameworkLarger": ["ipex"]}
 IPEX_CELLS["IpexKernels"] = ["fp32", "fp32_auto", "bf16", "bf16_auto"]
 
 
