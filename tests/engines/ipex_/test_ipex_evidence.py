@@ -70,7 +70,7 @@ LIES = {
     "not again": (
         {"auto_kernel_selection": True},
         {"auto_kernel_selection": True, "activation_checkpointing": True},
-        "computed again",
+        "forward passes of each block",
     ),
 }
 
