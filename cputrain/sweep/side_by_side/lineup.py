@@ -21,7 +21,8 @@ SHAPES = ("Framework", "FrameworkLarger")
 """The suites whose values are engines; each is one shape."""
 
 STEPS = 10
-"""Of a sample: workers run one after the other here, so more steps than in a block."""
+"""Of a sample: workers run one after the other here, so more steps than in a block. A worker of
+long steps takes fewer samples."""
 
 T = TypeVar("T")
 

@@ -72,7 +72,7 @@ class Rounds:
             worker = self.take_turn(turn)
             took[values] = time.monotonic() - started
             left = sum(
-                took.get(later.cell.values) or guess_s(later.cell.experiment)
+                took.get(later.cell.values) or guess_s(later.cell.experiment, fewer=True)
                 for later in turns[index + 1 :]
                 if later.cell.values not in self.lost
             )
