@@ -39,7 +39,7 @@ def run(values: tuple[str, str, int], experiment: Experiment, turn: Turn) -> Non
         turn: goes to the record.
     """
     key = CellKey(SUITE, values, param_names=PARAMETERS)
-    cell = CellRun(key, experiment, turn=turn)
+    cell = CellRun(key, experiment, turn=turn, fresh=True)
     with contextlib.suppress(CellFailed, NotImplementedError):  # the record has the reason
         cell.refuse_if(placement.why_not(experiment))
         for _ in range(cell.begin(fewer=True)):
