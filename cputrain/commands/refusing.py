@@ -38,7 +38,7 @@ def meant(word: str, known: Iterable[str]) -> str:
 
 def unknown_verb(word: str, verbs: Collection[str]) -> str:
     """What is said of a first word that is no verb: a suite's name begins with a capital letter."""
-    if word[:1].isupper():
+    if word[:1].isupper() and word.lower() not in verbs:
         return f"no verb {word!r}; a suite is measured by run --bench {word}"
     return f"no verb {word!r}" + (meant(word, verbs) or f"; there are {', '.join(verbs)}")
 

@@ -42,6 +42,7 @@ def test_without_a_home_it_is_said_what_to_set(monkeypatch, capsys):
         (["tran", "--steps", "3"], "did you mean train?"),
         (["frobnicate"], "there are run, list, export"),
         (["SeqLen"], "run --bench SeqLen"),
+        (["Train"], "did you mean train?"),
         (["list", "--quick"], "it is for run, engines, fleet"),
         (["train", "--nlayer", "3"], "did you mean --n-layer?"),
         (["train", "--zzz=3"], "there is no --zzz here"),
