@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from cputrain.analysis import by_engine
 from cputrain.engines import specs
+from cputrain.experiment import Experiment
 from cputrain.record.worker import WorkerRecord
 from cputrain.results.rows import CellResult
 
@@ -25,17 +26,24 @@ def engine(cell: CellResult) -> str | None:
 
 
 def is_beside_other_release(cell: CellResult, base: CellResult | None) -> bool:
-    """Whether the engine of a cell's baseline ran beside it in another release than in its own row.
+    """Whether what ran beside a cell is, or may be, of another release than its baseline's row.
 
     So it is where the cell's engine has an environment of its own, and its baseline's another one.
 
     Args:
         cell: of a suite.
-        base: the baseline that its table has; None where there is none.
+        base: the baseline that its table has; None where there is none, which tells nothing.
     """
-    if base is None or not {engine(cell), engine(base)} <= set(specs.NAMES):
+    own, usual = _stack(cell), specs.of(Experiment().runtime.engine).stack
+    if own in (None, usual) or is_identical(cell):
         return False
-    return specs.of(str(engine(cell))).stack != specs.of(str(engine(base))).stack
+    return base is None or _stack(base) != own
+
+
+def _stack(cell: CellResult) -> str | None:
+    """The environment that has a cell's engine; None where that is not known (any more)."""
+    name = engine(cell)
+    return specs.of(name).stack if name in specs.NAMES else None
 
 
 def reference_engines(cells: Iterable[CellResult]) -> dict[str, str | None]:

@@ -77,12 +77,14 @@ class Slowdowns:
 
 
 def references(cells: Iterable[CellResult]) -> dict[str, Reference]:
-    """By name, what ran beside each cell whose suite has a baseline."""
+    """By name, what ran beside each cell whose suite has a baseline, of the release of its row."""
     by_name = {cell.name: cell for cell in cells}
     known = {}
     for name, cell in by_name.items():
         base = by_name.get(f"{cell.suite}/{cell.key.baseline}")
-        if base is not None and base.workers and (engine := identical.engine(base)) is not None:
+        if base is None or identical.is_beside_other_release(cell, base):
+            continue
+        if base.workers and (engine := identical.engine(base)) is not None:
             known[name] = Reference(engine, base.workers[-1].identity)
     return known
 

@@ -69,15 +69,18 @@ def _open(its: Sequence[CellRow], candidates: Sequence[Candidate[Key]], command:
     if bare:
         text += f" {_some(len(bare), len(its), 'has', 'have')} no interval: no A/A pair of"
         text += f" {'its' if len(bare) == 1 else 'their'} engine counts"
-        text += f"; {_measures_one(bare)}."
+        text += _measures_one(bare)
     return text
 
 
 def _measures_one(bare: Sequence[CellResult]) -> str:
-    engines = {identical.engine(cell) for cell in bare}
-    apart = any(specs.of(name).stack == stacks.IPEX for name in specs.NAMES if name in engines)
-    flag = " --ipex" if apart else ""
-    return f"python3 bench.py run{flag} --bench {identical.SUITE} measures one"
+    """What measures their noise; the full stop alone where an engine is not known (any more)."""
+    names = [identical.engine(cell) for cell in bare]
+    known = [specs.of(name).stack for name in names if name in specs.NAMES]
+    if len(known) < len(names):
+        return "."
+    flag = " --ipex" if stacks.IPEX in known else ""
+    return f"; python3 bench.py run{flag} --bench {identical.SUITE} measures one."
 
 
 def _owner(cell: CellResult) -> Key:

@@ -46,9 +46,9 @@ def _other_engine(row: Row) -> str:
 
 def _own_release(row: Row) -> str:
     usual = Experiment().runtime.engine
-    if specs.of(row["engine"]).stack == specs.of(usual).stack:
+    if specs.of(row["engine"]).stack == specs.of(usual).stack or row[usual] is None:
         return ""
-    return f"beside {usual} {row[usual]}, which its environment has"
+    return f"it and what ran beside it have {usual} {row[usual]}"
 
 
 SHOWN: dict[str, tuple[str, Callable[[Row], str]]] = {

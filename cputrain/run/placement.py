@@ -65,6 +65,16 @@ def why_not(experiment: Experiment, stack: str | None = None) -> str | None:
     return None
 
 
+def why_not_beside(reference: Experiment, stack: str) -> str | None:
+    """Why this machine cannot run `reference` beside a cell, or None where it can.
+
+    Args:
+        stack: the environment that runs the cell, and so what is beside it.
+    """
+    elsewhere = stacks.why_not_beside(reference, stack)
+    return elsewhere or why_not(reference, stacks.of(reference))
+
+
 def because_of_reference(reason: str | None) -> str | None:
     """Why a cell cannot run that is measured beside what cannot, for that reason."""
     return None if reason is None else f"its baseline cannot run here: {reason}"

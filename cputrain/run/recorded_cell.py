@@ -64,13 +64,10 @@ class RecordedCell:
             raise NotImplementedError(reason)
 
     def refuse_where_it_cannot_run(self) -> None:
-        """Refuse what this machine cannot run, or whose reference it cannot.
-
-        IPEX's environment has torch too, of its own release, for what runs beside IPEX.
-        """
+        """Refuse what this machine cannot run, or whose reference it cannot."""
         self.refuse_if(placement.why_not(self.experiment))
         if self.reference_of is not None:
-            reason = placement.why_not(self.reference_of, stacks.of(self.reference_of))
+            reason = placement.why_not_beside(self.reference_of, stacks.running())
             self.refuse_if(placement.because_of_reference(reason))
 
     def leave_if(self, reason: str | None) -> None:

@@ -50,6 +50,19 @@ def why_elsewhere(experiment: Experiment, here: str | None = None) -> str | None
     return "IPEX has an environment of its own, for suites: python3 bench.py run --ipex"
 
 
+def why_not_beside(reference: Experiment, here: str | None = None) -> str | None:
+    """Why `reference` cannot run beside a cell of environment `here`, or None where it can.
+
+    IPEX's environment has the default experiment's engine too, of a release of its own.
+
+    Args:
+        here: this process's where left out.
+    """
+    here = here or running()
+    is_usual = reference.runtime.engine == Experiment().runtime.engine
+    return None if here == IPEX and is_usual else why_elsewhere(reference, here)
+
+
 def why_not(experiment: Experiment, root: Path = reading.ROOT) -> str | None:
     """Why this machine cannot run `experiment` in the environment that has its engine."""
     if of(experiment) == IPEX and (reason := why_no_ipex(root)) is not None:

@@ -180,7 +180,8 @@ def _line(error: Exception, where: str = "") -> str:
 def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
     cells, samples = [], kind.base().budget.samples
     runs = {values: kind.experiments(*values) for values in kind.cells()}  # once: it takes a while
-    why_not = functools.cache(placement.why_not)  # cells share their reference
+    why_not = functools.cache(placement.why_not)
+    why_not_beside = functools.cache(placement.why_not_beside)  # cells share their reference
     for values, (base, varied) in runs.items():
         like = kind.cells_like(*values)
         baseline = next((cell for cell in like if is_baseline(*runs[cell])), None)
@@ -188,7 +189,7 @@ def _cells(kind: suite.Suite) -> tuple[PlannedCell, ...]:
         reason = why_not(experiment, stacks.of(experiment))
         is_paired = baseline is not None and varied.runtime.jit_state == "steady"
         if reason is None and is_paired:
-            reason = placement.because_of_reference(why_not(base, stacks.of(base)))
+            reason = placement.because_of_reference(why_not_beside(base, stacks.of(experiment)))
         name = None if baseline is None else paths.cell_name(baseline)
         reference = base.identity if is_paired else None
         cells.append(PlannedCell(values, experiment, reason, name, reference))

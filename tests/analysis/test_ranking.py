@@ -157,6 +157,7 @@ def test_what_ran_beside_another_release_of_the_baseline_is_not_ranked():
         made.experiment["runtime"] = {"engine": made.value}
     (suite,) = rank(cells)
     assert (suite.fastest.cell.value, suite.slowest.cell.value) == ("torch", "jax")
+    assert rank(cells[2:]) == []  # nor where no row says what torch took
 
 
 def test_the_suite_of_identical_cells_is_not_ranked():

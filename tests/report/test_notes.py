@@ -27,7 +27,7 @@ OK = dict.fromkeys(SCHEMA) | {"status": "ok", "step_s": 0.04, "mode": "full", "s
         ("huge_pages", {"anon_huge_bytes": 0}, "nothing in huge pages"),
         ("huge_pages", {"anon_huge_bytes": 5 * 2**28}, "1.25 GiB in huge pages"),
         ("matmul_backend", {"engine": "numpy"}, "the engine is another too: compare with numpy's"),
-        ("engine", {"engine": "ipex", "torch": "2.8.0"}, "beside torch 2.8.0, which its environ"),
+        ("engine", {"engine": "ipex", "torch": "2.8.0"}, "it and what ran beside it have torch"),
     ],
 )
 def test_a_variable_s_own_column_is_told_where_it_is_known(varied, columns, said):

@@ -5,6 +5,7 @@ import math
 import pytest
 from made_places import USUAL, others_near, passes, row_of, sweep
 from made_project import at, beside, steps, worker
+from settled import settled
 
 from cputrain.analysis import effects, ends, slowdowns
 from cputrain.analysis.machines import usual
@@ -65,6 +66,20 @@ def test_a_reference_of_another_engine_tells_nothing_of_a_cell(project):
     assert beside_each["SeqLen/512"].engine == "torch"
     assert slowdowns.own(cell, {"SeqLen/512": Reference("native", "other")}) is None
     assert slowdowns.own(cell, {}) is None
+
+
+def test_torch_of_ipex_s_environment_is_not_the_torch_of_other_cells(noise):
+    noise.suite("Framework", "engine", ("torch", "ipex"))
+    noise.cell("Framework", "torch", 0.042)
+    noise.cell("Framework", "ipex", 0.08, settled(engine="ipex"), reference=0.08)
+    noise.save()
+    analysis = effects.analyse(rows.read(noise.root, "here")[0], {})
+    assert "Framework/ipex" not in slowdowns.references(analysis.cells)
+    known = usual.references(list(zip(analysis.cells, analysis.rows, strict=True)))
+    of_torch, of_ipex = (known.of_cell[f"Framework/{name}"] for name in ("torch", "ipex"))
+    assert of_torch != of_ipex
+    assert math.exp(known.by_name[of_torch].log_s) == pytest.approx(0.042, rel=0.02)
+    assert math.exp(known.by_name[of_ipex].log_s) == pytest.approx(0.08, rel=0.02)
 
 
 def test_another_machine_is_compared_by_the_wider_interval(project):

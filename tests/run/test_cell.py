@@ -65,9 +65,15 @@ def test_torch_of_ipex_s_environment_runs_beside_ipex_and_in_no_cell(own_root, m
     if (reason := stacks.why_no_ipex()) is not None:
         pytest.skip(reason)
     monkeypatch.setenv(stacks.VARIABLE, stacks.IPEX)
-    CellRun(KEY, SMALL.but(engine="ipex"), reference=SMALL).refuse_where_it_cannot_run()
+    ipex = SMALL.but(engine="ipex")
+    CellRun(KEY, ipex, reference=SMALL).refuse_where_it_cannot_run()
+    with pytest.raises(NotImplementedError, match="its baseline cannot run here: IPEX's env"):
+        CellRun(KEY, ipex, reference=SMALL.but(engine="numpy")).refuse_where_it_cannot_run()
     with pytest.raises(NotImplementedError, match="runs engine = 'ipex' only"):
         CellRun(KEY, SMALL).refuse_where_it_cannot_run()
+    monkeypatch.setenv(stacks.VARIABLE, stacks.MAIN)
+    with pytest.raises(NotImplementedError, match="its baseline cannot run here: IPEX has an env"):
+        CellRun(KEY, SMALL, reference=ipex).refuse_where_it_cannot_run()
 
 
 def test_a_loss_that_is_no_number_is_a_failed_cell_with_the_reason(leased, monkeypatch):

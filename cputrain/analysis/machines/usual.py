@@ -118,6 +118,8 @@ def references(cells: Sequence[CellRow]) -> References:
             if reference and reference.workers
             else f"of {cell.suite}"
         )
+        if identical.is_beside_other_release(cell, base):  # of one experiment, not one reference
+            name += f" beside {identical.engine(cell)}"
         of_cell[cell.name] = name
         workers.setdefault(name, []).append(cell)
         engines[name] = identical.engine(reference or cell)
