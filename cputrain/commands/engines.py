@@ -1,4 +1,4 @@
-"""The `engines` verb: every engine on the same work, in turns."""
+"""The `engines` verb: every engine beside torch, in turns, on the same work."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _parser() -> tuple[Parser, dict[str, Parser]]:
     example.add_argument("--machine", metavar="NAME", help="whose, where there are several")
     flags.local_assets(verbs.add_parser("publish", help="asv's pages of all results, into html/"))
     engines = verbs.add_parser(
-        "engines", help="every engine on the same work, in turns: one table, ratios to torch"
+        "engines", help="every engine beside torch, in turns, on the same work: one table"
     )
     engines.add_argument(
         "--rounds",

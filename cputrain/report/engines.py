@@ -8,14 +8,15 @@ from itertools import groupby
 from cputrain import wording
 from cputrain.report import words
 from cputrain.results.columns import Row
-from cputrain.run.names import AGAIN
+from cputrain.run.names import FIRST
 
 HEAD = (
-    *("threads", "engine", "step [99 %]", "over torch [99 %]", "first step", "import"),
+    *("threads", "engine", "step", "over torch [99 %]", "verdict", "first step", "import"),
     *("memory", "GFLOP/s (mfu)", "tokens/s", "note"),
 )
 BRIEF = ("threads", "engine", "step", "over torch [99 %]", "first step", "import", "memory", "mfu")
 """What a terminal is wide enough for."""
+TOLD = ("faster", "slower")
 LONGEST_REASON = 200
 COMMIT_DIGITS = 10
 
@@ -31,26 +32,27 @@ def opening(rows: Sequence[Row]) -> str:
     if not ran:
         return "No engine gave a number."
     rounds, first = max(row["workers"] for row in ran), ran[0]
-    text = f"{wording.counted(rounds, 'round')} of fresh workers"
+    text = f"{wording.counted(rounds, 'round')} of fresh workers beside {FIRST}"
     text += f", in an order shuffled by seed {first['seed']}"
     text += f", at commit {first['commit'][:COMMIT_DIGITS]}" if first["commit"] else ""
     text += f", on {first['started'][:10]}" if first["started"] else ""
-    apart = [row["over_torch"] for row in ran if row["value"] == AGAIN and row["over_torch"]]
+    beside_itself = (row for row in ran if row["value"] == FIRST and row["pairs"])
+    apart = [row["over_torch"] for row in beside_itself if row["over_torch"]]
     if apart:
         most = max(max(ratio, 1 / ratio) - 1 for ratio in apart)
-        text += f". {AGAIN} is the same as torch; it lies up to {words.percent(most)} from it"
+        text += f". {FIRST} is beside itself; it lies up to {words.percent(most)} from it"
     return text + (" (quick)." if first["mode"] == "quick" else ".")
 
 
 def texts(row: Row) -> tuple[str, ...]:
     """A row as plain text, in the order of `HEAD`."""
     shown = row if row["status"] == "ok" else dict.fromkeys(row)
-    step = shown["step_s"]
     return (
         _text(words.count, row["compute_threads"]),
         row["value"],
-        words.step_interval(step, row["step_s_low"], row["step_s_high"]) if step else "",
+        _text(words.seconds, shown["step_s"]),
         _ratio(shown),
+        words.told(shown),
         _text(words.seconds, shown["first_step_s"]),
         _text(words.seconds, shown["import_s"]),
         _text(words.size, shown["peak_rss_bytes"]),
@@ -75,11 +77,11 @@ def brief(row: Row) -> tuple[str, ...]:
 
 
 def markdown(row: Row) -> list[str]:
-    """The same for a Markdown table; a ratio beyond the run's noise is bold."""
+    """The same for a Markdown table; a ratio that is told from 1 is bold."""
     cells = list(texts(row))
-    for name in ("engine", "note"):  # all others are numbers
+    for name in ("engine", "verdict", "note"):  # all others are numbers
         cells[HEAD.index(name)] = wording.markdown(cells[HEAD.index(name)])
-    if row["above_noise"]:
+    if row["verdict"] in TOLD:
         place = HEAD.index("over torch [99 %]")
         cells[place] = f"**{cells[place]}**"
     return cells
@@ -101,7 +103,7 @@ def _note(row: Row) -> str:
     if len(reason) > LONGEST_REASON:
         reason = reason[: LONGEST_REASON - 3] + "..."
     notes = [reason if row["status"] == "ok" else f"{row['status']}: {reason}"]
-    if row["status"] == "ok" and row["disturbed_samples"]:
-        samples = wording.counted(row["samples"], "sample")
-        notes.append(f"{row['disturbed_samples']} of {samples} disturbed")
+    if row["status"] == "ok" and row["dropped_pairs"]:
+        pairs = wording.counted((row["pairs"] or 0) + row["dropped_pairs"], "pair")
+        notes.append(f"{row['dropped_pairs']} of {pairs} dropped")
     return "; ".join(filter(None, notes))

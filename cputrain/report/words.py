@@ -45,20 +45,10 @@ def whole(value: int) -> str:
 
 def seconds(value: float) -> str:
     """A step time: "42.1 ms"."""
-    return step_interval(value, None, None)
-
-
-def step_interval(value: float, low: float | None, high: float | None) -> str:
-    """A step time with its interval, to the digit and in the unit of the value.
-
-    "42.1 ms [41.6, 42.7]"; without an interval "42.1 ms".
-    """
     if not is_known(value):
         return UNKNOWN
     size, unit = _unit(value)
-    decimals = _decimals(value / size)
-    text = f"{number(value / size, decimals)} {unit}"
-    return text + _interval(value, low, high, decimals, size)
+    return f"{number(value / size, _decimals(value / size))} {unit}"
 
 
 def ratio(value: float, low: float | None = None, high: float | None = None) -> str:
@@ -98,9 +88,7 @@ def told(row: Mapping[str, Any]) -> str:
     return verdict(row["verdict"], row["further_passes"], row["doubt"])
 
 
-def _interval(
-    value: float, low: float | None, high: float | None, decimals: int, size: float = 1.0
-) -> str:
+def _interval(value: float, low: float | None, high: float | None, decimals: int) -> str:
     """ " [1.50, 1.57]", no finer than the value; a bound far above it to its own three digits.
 
     Nothing where a bound is unknown; of one that is too far from the value no digits.
@@ -109,8 +97,8 @@ def _interval(
         return ""
     if high > FARTHEST * value > 0 or 0 < low < value / FARTHEST:
         return f" (interval beyond a factor of {number(FARTHEST)})"
-    upper = _decimals(high / size) if high > 10 * value else decimals
-    return f" [{number(low / size, decimals)}, {number(high / size, upper)}]"
+    upper = _decimals(high) if high > 10 * value else decimals
+    return f" [{number(low, decimals)}, {number(high, upper)}]"
 
 
 def rate(value: float, share: float | None = None) -> str:

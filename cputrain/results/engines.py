@@ -20,27 +20,34 @@ from cputrain.results.records import RESERVED, Problem, folders
 
 RATIO = ("over_torch", "over_torch_low", "over_torch_high")
 
+SAID = ("verdict", "further_passes", "doubt", "passes", "pairs", "dropped_pairs")
+"""Of these pairs, as in `columns.PAIRED`; tables of before engines were paired have none."""
+
+PAIRED: dict[str, pl.DataType] = {
+    **dict.fromkeys(RATIO, pl.Float64()),
+    **{name: columns.PAIRED[name] for name in SAID},
+}
+"""What comes from blocks beside torch's: the ratio with its 99 % interval, and what is said of it;
+of torch itself, which is beside another worker of the same, nothing is said."""
+
 SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("machine", "suite", "value"), pl.String()),
     "compute_threads": pl.Int64(),
-    **dict.fromkeys(RATIO, pl.Float64()),
+    **PAIRED,
     "seed": pl.Int64(),
     "order": pl.String(),
     **{
         name: kind
         for name, kind in columns.SCHEMA.items()
-        if name not in columns.PAIRED  # of a suite's cells; the ratio is in their place
+        if name not in columns.PAIRED  # of a suite's cells; `PAIRED` is in their place
     },
-    **dict.fromkeys(("step_s_low", "step_s_high"), pl.Float64()),
-    "above_noise": pl.Boolean(),
 }
 """Column -> type: those of every table, and the run's own."""
 
 NEEDED = (
     *("machine", "suite", "value", "compute_threads", "status", "reason", "mode", "workers"),
-    *("step_s", "step_s_low", "step_s_high", *RATIO, "above_noise", "first_step_s", "import_s"),
-    *("peak_rss_bytes", "gflop_per_s", "mfu", "tokens_per_s", "seed", "started", "commit"),
-    *("samples", "disturbed_samples"),
+    *("step_s", *RATIO, "first_step_s", "import_s", "peak_rss_bytes", "gflop_per_s", "mfu"),
+    *("tokens_per_s", "seed", "started", "commit", "samples", "disturbed_samples"),
 )
 """Columns that the page takes; a table of another version may lack others."""
 
@@ -96,7 +103,7 @@ def read_text(data: bytes, path: Path) -> list[Row] | Problem:
             raise ValueError(f"no column {missing[0]}")
         if table.is_empty():
             raise ValueError("no rows")
-        rows = table.to_dicts()
+        rows = [row | dict.fromkeys(set(SAID) - set(row)) for row in table.to_dicts()]
         for row in rows:
             _check(row)
     except (pl.exceptions.PolarsError, ValueError, TypeError) as error:

@@ -32,7 +32,6 @@ class Beside:
         session: that they belong to.
         experiment: of the cell, settled.
         reference: what the reference runs, settled; None where nothing runs beside the cell.
-        fresh: the cell's worker has an interpreter of its own although it could be forked.
 
     Attributes:
         reference: once it has started.
@@ -41,14 +40,9 @@ class Beside:
     """
 
     def __init__(
-        self,
-        session: Session,
-        experiment: Experiment,
-        reference: Experiment | None,
-        fresh: bool = False,
+        self, session: Session, experiment: Experiment, reference: Experiment | None
     ) -> None:
         self._session, self._experiment, self._beside = session, experiment, reference
-        self._fresh = fresh
         self._lease: Lease | None = None
         self.worker: Started | None = None
         self.reference: Started | None = None
@@ -90,7 +84,6 @@ class Beside:
             request=request,
             compiled=None if folder.path is None else str(folder.path),
             keep=folder.stays,
-            fresh=self._fresh,
         )
         lease = self._open()
         self.code_was_cached = folder.has_code

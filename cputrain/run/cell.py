@@ -36,7 +36,6 @@ class CellRun(RecordedCell):
         reference: what runs beside it, the baseline of its suite; None where nothing does.
         baseline: the cell that the reference runs as.
         measures_again: also where another cell of this pass has run the same.
-        fresh: in an interpreter of its own, whose import is told, although it could be forked.
 
     Attributes:
         clock_s: grows by the median step time of each sample.
@@ -52,12 +51,11 @@ class CellRun(RecordedCell):
         reference: Experiment | None = None,
         baseline: CellKey | None = None,
         measures_again: bool = False,
-        fresh: bool = False,
     ) -> None:
         super().__init__(key, experiment, turn, reference)
         self.clock_s = 0.0
         self.wanted = self.experiment.budget.samples
-        self.beside = Beside(self.session, self.experiment, self.reference_of, fresh)
+        self.beside = Beside(self.session, self.experiment, self.reference_of)
         self.measures_again, self.baseline = measures_again, baseline
         self._replayed: Iterator[Sample] | None = None
         self._keeps_model = True

@@ -8,8 +8,6 @@ SUITE = "engines"
 PARAMETERS = ("shape", "engine", "threads")
 """What the values of its cells are."""
 
-AGAIN = "torch again"
-"""The same once more: what lies between the two is the noise of the run."""
 INDUCTOR = "torch inductor"
 
 CLAIMS = "claims"

@@ -3,12 +3,14 @@
 import io
 import re
 
+import polars as pl
 import pytest
 from made_engines import run
 from rich.console import Console
 
 from cputrain import paths
 from cputrain.analysis.side_by_side import ratios
+from cputrain.analysis.side_by_side.ratios import DISTURBED
 from cputrain.report import engines as shown
 from cputrain.report.export import export
 from cputrain.results import engines
@@ -18,7 +20,7 @@ from cputrain.sweep.side_by_side.shown import TurnsPrinter
 
 pytestmark = pytest.mark.tools
 
-RATIOS = {"torch": 1.0, "torch again": 1.01, "jax": "no | jax\nhere", "numpy": 0.7}
+RATIOS = {"torch": 1.0, "jax": "no | jax\nhere", "numpy": 0.7}
 PEAKS = {"fp32": {"1": 1e12, "2": 2e12}}
 
 
@@ -33,7 +35,7 @@ def write(root, machine="here", mode="full", **others):
 def test_what_is_read_is_what_was_written(tmp_path):
     path, rows = write(tmp_path)
     read_rows, problems = engines.read(tmp_path / "result", "here")
-    assert problems == [] and len(read_rows) == len(rows) == 16
+    assert problems == [] and len(read_rows) == len(rows) == 12
     for row, other in zip(read_rows, rows, strict=True):
         assert list(row) == list(engines.SCHEMA)
         for name, value in other.items():
@@ -72,7 +74,7 @@ def test_a_terminal_shows_every_ratio_whole(tmp_path):
     console = Console(record=True, width=110, file=io.StringIO())
     TurnsPrinter(Progress(console), []).table(write(tmp_path)[1])
     text = console.export_text()
-    assert "…" not in text and re.search(r"torch again .* 1\.01\d*x \[.*\]", text)
+    assert "…" not in text and re.search(r"numpy .* 0\.7\d*x \[.*\]", text)
     assert "jax: failed: no | jax" in text
 
 
@@ -91,16 +93,18 @@ def test_the_section_survives_every_export(sweep):
         assert export(sweep.root).problems == []
     assert "[engines side by side](here/engines.md)" in sweep.page()
     section = page = sweep.page_of("engines")
-    assert "3 rounds of fresh workers, in an order shuffled by seed 77, at commit ccc" in section
-    assert re.search(r"torch again is the same as torch; it lies up to [01]\.\d % from", section)
+    opening = "3 rounds of fresh workers beside torch, in an order shuffled by seed 77"
+    assert f"{opening}, at commit ccc" in section
+    assert re.search(r"torch is beside itself; it lies up to [01]\.\d % from it", section)
     assert "Framework: What trains." in section and "\nFrameworkLarger\n" in section
     lines = re.findall(r"^\| \d \| .*$", section, re.MULTILINE)
-    assert len(lines) == 16
-    assert [len(re.split(r"(?<!\\)\|", line)) - 2 for line in lines] == [len(shown.HEAD)] * 16
+    assert len(lines) == 12
+    assert [len(re.split(r"(?<!\\)\|", line)) - 2 for line in lines] == [len(shown.HEAD)] * 12
     assert re.search(
-        r"\| 1 \| torch \| 50\.\d ms \[.*\] \| 1 \| 300 ms \| 2\.00 s \| 381 MiB", page
+        r"\| 1 \| torch \| (49|50)\.\d ms \| [\d.]+x \[.*\] \|  \| 300 ms \| 2\.00 s \| 381 MiB",
+        page,
     )
-    assert re.search(r"\| 2 \| numpy \| 35\.\d ms .* \| \*\*0\.7\d\dx \[.*\]\*\* \|", page)
+    assert re.search(r"\| 2 \| numpy \| 3[45]\.\d ms \| \*\*0\.7\d*x \[.*\]\*\* \| faster \|", page)
     assert len(re.findall(r"failed: no \\\| jax here \|$", section, re.MULTILINE)) == 4
 
 
@@ -124,8 +128,25 @@ def test_a_quick_table_stands_where_there_is_no_full_one(tmp_path):
     assert {row["mode"] for row in rows} == {"quick"} and problem.path == path
 
 
+def test_a_table_of_before_engines_were_paired_is_read(tmp_path):
+    path, _ = write(tmp_path)
+    table = pl.read_csv(path).drop(engines.SAID).with_columns(above_noise=pl.lit(True))
+    path.write_text(table.write_csv())
+    rows, problems = engines.read(tmp_path / "result", "here")
+    assert problems == [] and {row["verdict"] for row in rows} == {None}
+    assert "beside itself" not in shown.opening(rows)
+    assert shown.markdown(rows[2])[3].startswith("0.7")
+
+
+def test_a_note_says_how_many_pairs_were_dropped(tmp_path):
+    row = write(tmp_path)[1][2]
+    assert shown.texts({**row, "dropped_pairs": 4})[-1] == "4 of 40 pairs dropped"
+    every = {**row, "over_torch": None, "pairs": None, "dropped_pairs": 6, "reason": DISTURBED}
+    assert shown.texts(every)[-1] == f"{DISTURBED}; 6 of 6 pairs dropped"
+
+
 def test_a_run_of_which_nothing_ran_is_told(tmp_path):
     failed = dict.fromkeys(RATIOS, "no data")
     _, rows = write(tmp_path, **failed)
     assert {row["status"] for row in rows} == {"failed"}
-    assert [shown.texts(row)[-1] for row in rows] == ["failed: no data"] * 16
+    assert [shown.texts(row)[-1] for row in rows] == ["failed: no data"] * 12

@@ -1,1 +1,1 @@
-"""Engines of one interleaved run: what rounds of fresh workers say."""
+"""Engines beside torch: what the pairs of the verb `engines` say."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from cputrain.analysis.releases import compared
 from cputrain.record.releases import ReleasesRecord, TakenPair
 from cputrain.sweep.durations import guess_s
+from cputrain.sweep.paired.conducted import Conducted
 from cputrain.sweep.releases import pairing
 from cputrain.sweep.releases.chosen import ChosenCell
-from cputrain.sweep.releases.sides import Conducted
 
 IDENTICAL_PASSES = 2
 """Passes that begin with A/A pairs: the reference's side beside itself, one for each engine."""

@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cputrain import paths
-from cputrain.errors import RunError
 from cputrain.record.releases import ReleaseSide
-from cputrain.run import compiled
-from cputrain.run.conductor.client import Lease, Listening
-from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session
+from cputrain.sweep.paired.conducted import Conducted
 
 if TYPE_CHECKING:
     from cputrain.sweep import asvenv, plan
@@ -48,10 +45,8 @@ class Source(Protocol):
         """Their environments built and read back. Raises UsageError and RunError."""
 
 
-class Conducted:
-    """A side's conductor and the lease of its workers; they are fresh interpreters of that side's.
-
-    What is compiled is of this side alone.
+def conduct(side: Side, session: Session, place: int) -> Conducted:
+    """A side's conductor, of a session of its own: what is compiled is of this side alone.
 
     Args:
         side: whose workers.
@@ -59,33 +54,11 @@ class Conducted:
         place: of the side.
 
     Raises:
-        RunError: the conductor does not start, or cannot be reached; then it is ended.
+        RunError: see `Conducted`.
     """
-
-    def __init__(self, side: Side, session: Session, place: int) -> None:
-        self.side = side
-        name = f"{session.id}-{place}"
-        benchmarks = paths.BENCHMARKS if side.project == paths.PROJECT else _suites(side.project)
-        self.session = replace(
-            session, id=name, run=name, root=side.root, benchmarks=benchmarks, driven=True
-        )
-        try:
-            env = self.session.to_env()
-            self._conductor = Listening(side.python, env, side.project)
-            try:
-                self.lease = Lease(self._conductor.path)
-            except CellFailed:
-                self._conductor.close()
-                raise
-        except CellFailed as failure:
-            raise RunError(f"{side.record.label}: {failure.reason}") from failure
-
-    def close(self) -> None:
-        """End its workers and the conductor."""
-        self.lease.close()
-        self._conductor.close()
-        compiled.remove(self.session)
-
-
-def _suites(project: Path) -> Path:
-    return project / "benchmarks"
+    name, record = f"{session.id}-{place}", side.record
+    is_here = side.project == paths.PROJECT
+    benchmarks = paths.BENCHMARKS if is_here else side.project / "benchmarks"
+    own = replace(session, id=name, run=name, root=side.root, benchmarks=benchmarks, driven=True)
+    commit = record.commit, record.dirty
+    return Conducted(record.label, side.python, own, side.project, commit)

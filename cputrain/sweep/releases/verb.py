@@ -22,7 +22,7 @@ from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, plan
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.releases.passes import Passes
-from cputrain.sweep.releases.sides import Conducted, Side, Source
+from cputrain.sweep.releases.sides import Side, Source, conduct
 from cputrain.wording import counted
 
 
@@ -71,7 +71,7 @@ class Releases:
         with contextlib.ExitStack() as stack:
             conducted = []
             for place, side in enumerate(sides):
-                conducted.append(Conducted(side, self.session, place))
+                conducted.append(conduct(side, self.session, place))
                 stack.callback(conducted[-1].close)
             self._began = time.monotonic()
             until = self._began + self.budget_s

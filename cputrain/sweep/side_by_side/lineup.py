@@ -1,4 +1,4 @@
-"""Which engines run side by side, on which shapes and how many cores, and in which order.
+"""Which engines run beside torch, on which shapes and how many cores, and in which order.
 
 Shapes and experiments are those of the suites named in `SHAPES`. Standard library only.
 """
@@ -14,19 +14,15 @@ from cputrain.engines import specs
 from cputrain.errors import UsageError
 from cputrain.experiment import Experiment, ExperimentError
 from cputrain.run import placement, stacks
-from cputrain.run.names import AGAIN, FIRST, INDUCTOR
+from cputrain.run.names import FIRST, INDUCTOR
 from cputrain.sweep import plan
 
 SHAPES = ("Framework", "FrameworkLarger")
 """The suites whose values are engines; each is one shape."""
 
-STEPS = 10
-"""Of a sample: workers run one after the other here, so more steps than in a block. A worker of
-long steps takes fewer samples."""
-
 T = TypeVar("T")
 
-VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {AGAIN: (FIRST, {})} | {
+VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {
     label: (name, changes)
     for name in specs.NAMES
     for label, changes in specs.of(name).variants.items()
@@ -41,11 +37,19 @@ class PlannedTurn:
     Attributes:
         round: of how many-eth fresh worker of its cell, from 1.
         place: in the whole run, from 1.
+        reference: what runs beside it: torch of its block.
     """
 
     round: int
     place: int
     cell: plan.PlannedCell
+    reference: Experiment
+
+    @property
+    def block(self) -> tuple[int, str, int]:
+        """Round, shape and threads: turns with the same ones have one reference."""
+        shape, _, threads = self.cell.values
+        return self.round, shape, threads
 
 
 def blocks(suites: Sequence[plan.Planned], inductor: bool) -> list[plan.Planned]:
@@ -68,9 +72,7 @@ def blocks(suites: Sequence[plan.Planned], inductor: bool) -> list[plan.Planned]
             raise UsageError(f"there is no suite {name}, whose values are the engines")
         engines = _engines(shape, inductor)
         for cores in (1, None):
-            cells = [
-                _cell(name, label, e.but(cores=cores, steps=STEPS)) for label, e in engines.items()
-            ]
+            cells = [_cell(name, label, e.but(cores=cores)) for label, e in engines.items()]
             threads = cells[0].values[-1]
             by_shape.setdefault((name, threads), replace(shape, cells=tuple(cells)))
     return list(by_shape.values())
@@ -102,15 +104,15 @@ def _cell(shape: str, label: str, experiment: Experiment) -> plan.PlannedCell:
 def turns(blocks: Sequence[plan.Planned], rounds: int, seed: int) -> Iterator[PlannedTurn]:
     """The run: in each round every cell once.
 
-    Blocks come in a shuffled order, and so do the engines within one: what a ratio compares runs
-    close together in time, and nothing always comes first.
+    Blocks come in a shuffled order, and so do the engines within one: nothing always comes first.
     """
     chance, place = random.Random(seed), 0
     for number in range(1, rounds + 1):
         for block in _shuffled(blocks, chance):
+            reference = next(c.experiment for c in block.cells if c.values[1] == FIRST)
             for cell in _shuffled(block.cells, chance):
                 place += 1
-                yield PlannedTurn(number, place, cell)
+                yield PlannedTurn(number, place, cell, reference)
 
 
 def _shuffled(items: Sequence[T], chance: random.Random) -> list[T]:

@@ -1,56 +1,68 @@
-"""Runs the turns one after the other, each in a process of its own, and says how they went."""
+"""Takes the turns: a fresh worker of each engine beside one of torch."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from cputrain.engines import specs
+from cputrain.record.cell import CellKey
+from cputrain.record.files import RecordError
+from cputrain.record.part import Status
 from cputrain.record.process import Turn
+from cputrain.record.releases import TakenPair
 from cputrain.record.worker import WorkerRecord
-from cputrain.results import records
-from cputrain.run import one_worker, stacks
-from cputrain.run.session import Session
-from cputrain.sweep import plan
+from cputrain.run import recording, references, stacks
+from cputrain.run.failed import CellFailed
+from cputrain.run.names import FIRST, PARAMETERS, SUITE
 from cputrain.sweep.durations import guess_s
-from cputrain.sweep.one_request import RequestProcess
+from cputrain.sweep.paired import running
+from cputrain.sweep.paired.conducted import Conducted
+from cputrain.sweep.paired.running import Running
 from cputrain.sweep.side_by_side.lineup import PlannedTurn
+
+Values = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Lost:
     """Why a turn gave no number."""
 
-    status: str
+    status: Status
     reason: str
 
 
+@dataclass
 class Rounds:
-    """One run: its session, and what became of each cell.
+    """One run, and what became of each cell.
 
-    Args:
-        folder: of the records: output/<machine>/engines.
-        pythons: the interpreter of each environment that is built (see `stacks`).
-        session: what its processes are told.
-        seed: of the order.
+    Torch's worker is a fresh one in each round, for each shape and number of threads; all engines
+    of that round are measured beside it.
 
     Attributes:
+        folder: of the records: output/<machine>/engines.
+        of: the conductor of each environment that is built, by its name (see `stacks`).
+        seed: of the order.
         lost: cells that gave no number or were skipped, and why; they take no further turns.
-        done: workers that gave a number.
+        without: cells whose last turn gave no number as torch beside them gave none.
+        taken: by cell, its workers with what ran beside them, in the order of time.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        pythons: Mapping[str, Path],
-        session: Session,
-        seed: int,
-    ) -> None:
-        self.folder, self.pythons, self.session, self.seed = folder, pythons, session, seed
-        self.lost: dict[tuple[object, ...], tuple[str, str]] = {}
-        self.done = 0
-        self.process: RequestProcess | None = None
+    folder: Path
+    of: Mapping[str, Conducted]
+    seed: int
+    lost: dict[Values, Lost] = field(default_factory=dict)
+    without: dict[Values, Lost] = field(default_factory=dict)
+    taken: dict[Values, list[TakenPair]] = field(default_factory=dict)
+    _references: dict[str, WorkerRecord] = field(default_factory=dict)
+    _failures: dict[object, CellFailed] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Workers that gave a number."""
+        return sum(map(len, self.taken.values()))
 
     def take(
         self,
@@ -63,16 +75,16 @@ class Rounds:
             turns: in their order.
             say: told of each turn taken: what the record says, and seconds that are left.
         """
-        took: dict[tuple[object, ...], float] = {}
+        took: dict[Values, float] = {}
         for index, turn in enumerate(turns):
             values = turn.cell.values
             if values in self.lost:
                 continue
-            started = time.monotonic()
+            began = time.monotonic()
             worker = self.take_turn(turn)
-            took[values] = time.monotonic() - started
+            took[values] = time.monotonic() - began
             left = sum(
-                took.get(later.cell.values) or guess_s(later.cell.experiment, fewer=True)
+                took.get(later.cell.values) or guess_s(later.cell.experiment, later.reference)
                 for later in turns[index + 1 :]
                 if later.cell.values not in self.lost
             )
@@ -81,31 +93,100 @@ class Rounds:
     def take_turn(self, turn: PlannedTurn) -> WorkerRecord | Lost:
         """Take one turn; what its run record says, or why there is none."""
         cell = turn.cell
-        if cell.stack not in self.pythons:
-            reason = cell.why_not or stacks.why_elsewhere(cell.experiment, stacks.MAIN)
-            return self._lose(cell, "skipped", reason or f"there is no environment {cell.stack}")
+        reason = cell.why_not
+        if reason is None and cell.stack not in self.of:
+            reason = stacks.why_elsewhere(cell.experiment, stacks.MAIN)
+        if reason is not None:
+            self.lost[cell.values] = lost = Lost("skipped", reason)
+            return lost
+        try:
+            reference = self._reference(turn)
+        except CellFailed as failure:
+            return self._without(turn, failure)
+        return self._pairs(turn, reference)
+
+    def _reference(self, turn: PlannedTurn) -> Running:
+        """Torch's worker of this turn's block, with its record. Raises CellFailed."""
+        if (known_failure := self._failures.get(turn.block)) is not None:
+            raise known_failure
+        for of in self.of.values():  # a block that begins has fresh workers alone
+            of.run = f"{of.session.run}-{'-'.join(map(str, turn.block))}"
+        try:
+            reference = running.refer(self.of[stacks.MAIN], specs.settle(turn.reference))
+            if (known := self._references.get(reference.record.id)) is not None:
+                reference.record = known
+            else:
+                self._save_reference(turn, reference.record)
+        except CellFailed as failure:
+            self._failures[turn.block] = failure
+            raise
+        return reference
+
+    def _save_reference(self, turn: PlannedTurn, record: WorkerRecord) -> None:
+        key = _key(turn)
+        try:
+            references.save(self.folder / key.name, key, record)
+        except (OSError, RecordError) as error:
+            raise CellFailed("failed", str(error)) from error
+        self._references[record.id] = record
+
+    def _pairs(self, turn: PlannedTurn, reference: Running) -> WorkerRecord | Lost:
+        """A fresh worker in turns with torch's."""
+        of, experiment = self.of[turn.cell.stack], specs.settle(turn.cell.experiment)
         place = Turn(round=turn.round, place=turn.place, seed=self.seed)
-        request = one_worker.TurnRequest(
-            values=cell.values, experiment=cell.experiment.to_json(), turn=place
+        record = recording.opened(of.session, experiment, place)
+        worker: Running | None = None
+        try:
+            running.require_memory(experiment)
+            worker = running.start(of, experiment, place)
+            steps_done = running.take_pairs(reference, worker)
+            worker.finish()
+            self._save(turn, worker.record)
+        except CellFailed as failure:
+            if reference.failure is not None:
+                return self._without(turn, failure)
+            record = record if worker is None else worker.record
+            return self._lose(turn, record, Lost(failure.status, failure.reason))
+        except (OSError, RecordError) as error:  # the record could not be written
+            self.lost[turn.cell.values] = lost = Lost("failed", str(error))
+            return lost
+        finally:
+            if worker is not None:
+                worker.end()
+        pair = TakenPair(
+            key=_key(turn),
+            number=turn.round,
+            sides=(0, 0 if turn.cell.values[1] == FIRST else 1),
+            reference=reference.record,
+            worker=worker.record,
+            steps_done=steps_done,
+            status="ok",
+            wall_s=worker.record.wall_s or 0.0,
         )
-        python, env = self.pythons[cell.stack], self.session.to_env()
-        self.process = RequestProcess(python, one_worker.__name__, env, cell.stack)
-        ended, self.process = self.process.serve(request), None
-        worker = next((w for w in self.workers(cell) if w.turn == place), None)
-        if ended.status or worker is None or worker.status == "unproven":
-            return self._lose(cell, "failed", f"its process ended with {ended}")
-        if not worker.ok:
-            return self._lose(cell, worker.status, worker.reason or "the record gives no reason")
-        self.done += 1
-        return worker
+        self.taken.setdefault(turn.cell.values, []).append(pair)
+        return worker.record
 
-    def _lose(self, cell: plan.PlannedCell, status: str, reason: str) -> Lost:
-        self.lost[cell.values] = status, reason
-        return Lost(status, reason)
+    def _save(self, turn: PlannedTurn, record: WorkerRecord) -> None:
+        key = _key(turn)
+        recording.save(self.folder / key.name, key, record)
 
-    def workers(self, cell: plan.PlannedCell) -> list[WorkerRecord]:
-        """The workers of this run in a cell's record, oldest first; none where it is broken."""
-        record = records.read_file(self.folder / cell.name / "run.json")
-        if isinstance(record, records.Problem):
-            return []
-        return [worker for worker in record.workers if worker.session == self.session.id]
+    def _lose(self, turn: PlannedTurn, record: WorkerRecord, lost: Lost) -> Lost:
+        """Keep the record of a worker that gave no number; its cell takes no further turns."""
+        self.lost[turn.cell.values] = lost
+        try:
+            self._save(turn, record.but(status=lost.status, reason=lost.reason))
+        except (OSError, RecordError) as error:
+            return Lost(lost.status, f"{lost.reason}; its record: {error}")
+        return lost
+
+    def _without(self, turn: PlannedTurn, failure: CellFailed) -> Lost:
+        """No number, through no fault of the cell: it takes its further turns."""
+        lost = Lost(failure.status, failure.reason)
+        self.without[turn.cell.values] = lost
+        return lost
+
+
+def _key(turn: PlannedTurn) -> CellKey:
+    shape, _, threads = turn.cell.values
+    first = CellKey(SUITE, (shape, FIRST, threads), param_names=PARAMETERS)
+    return CellKey(SUITE, turn.cell.values, param_names=PARAMETERS, baseline=first.name)

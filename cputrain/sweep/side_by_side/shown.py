@@ -9,7 +9,7 @@ from typing import Any, Literal
 from rich.table import Table
 
 from cputrain.record.worker import WorkerRecord
-from cputrain.report import engines
+from cputrain.report import engines, words
 from cputrain.results.columns import Row
 from cputrain.run.names import FIRST
 from cputrain.sweep import plan
@@ -31,7 +31,6 @@ class TurnsPrinter:
     def __init__(self, progress: Progress, turns: Sequence[PlannedTurn]) -> None:
         self.progress, self.total = progress, len(turns)
         self._wide = max((len(turn.cell.name) for turn in turns), default=0)
-        self._firsts: dict[tuple[object, ...], float] = {}
 
     def begin(self, machine: str, blocks: Sequence[plan.Planned], rounds: int, seed: int) -> None:
         """What will be done."""
@@ -39,8 +38,8 @@ class TurnsPrinter:
         where = dict.fromkeys(_where(cell.values) for block in blocks for cell in block.cells)
         self.progress.say(
             f"{machine}: {', '.join(names)}; each at {', '.join(where)}; "
-            f"{counted(self.total, 'fresh worker')} in {counted(rounds, 'round')}, "
-            f"their order by seed {seed}"
+            f"{counted(self.total, 'fresh worker')} in {counted(rounds, 'round')}, each beside "
+            f"{FIRST}, their order by seed {seed}"
         )
 
     def turn(self, turn: PlannedTurn, worker: WorkerRecord | Lost, left_s: float) -> None:
@@ -53,12 +52,10 @@ class TurnsPrinter:
             self.progress.say(f"{head}  {worker.status}: {worker.reason}")
             return
         step_s = statistics.median(worker.step_s)
-        block = shape, threads
-        if engine == FIRST:
-            self._firsts[block] = step_s
-        over = f"{step_s / self._firsts[block]:6.2f}x" if block in self._firsts else "      -"
+        ratio = worker.paired_ratio
+        over = "       -" if ratio is None else f"{words.ratio(ratio):>8}"
         rate = worker.work.tokens_per_step / step_s
-        flag = "  disturbed" if any(sample.disturbed for sample in worker.samples) else ""
+        flag = "  disturbed" if worker.is_disturbed else ""
         left = f"  about {minutes(left_s)} left" if left_s else ""
         self.progress.say(
             f"{head}  {seconds(step_s):>8} a step  {rate:>9,.0f} tokens/s  {over}{flag}{left}"

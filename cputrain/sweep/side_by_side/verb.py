@@ -1,7 +1,8 @@
-"""Every engine on the same work, in turns: one table, with ratios to torch."""
+"""Every engine beside torch, on the same work: one table, with ratios to torch."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from cputrain import paths
 from cputrain.run import names, stacks
 from cputrain.run.session import Session, new_name
 from cputrain.sweep import asvenv, exporting, plan
+from cputrain.sweep.paired.conducted import Conducted
 from cputrain.sweep.progress import Progress
 from cputrain.sweep.side_by_side import lineup, outcome
 from cputrain.sweep.side_by_side.rounds import Rounds
@@ -45,12 +47,17 @@ class SideBySide:
         self.shown = TurnsPrinter(self.progress, self.turns)
         self.shown.begin(session.machine, self.blocks, self.rounds, self.seed)
         folder = paths.output_folder(session.machine, session.mode) / names.SUITE
-        asv = asvenv.Asv(session.mode, session.machine)
-        self.run = Rounds(folder, pythons(asv), self.session, self.seed)
+        self.run = Rounds(folder, {}, self.seed)
 
     def measure(self, asv: asvenv.Asv) -> None:
-        """Take every turn."""
-        self.run.take(self.turns, self.shown.turn)
+        """Take every turn. Raises RunError where a conductor does not start."""
+        with contextlib.ExitStack() as stack:
+            conducted = {}
+            for name, python in pythons(asv).items():
+                conducted[name] = Conducted(name, python, self.session, stack=name)
+                stack.callback(conducted[name].close)
+            self.run.of = conducted
+            self.run.take(self.turns, self.shown.turn)
 
     def end(self) -> None:
         """Write the tables, print this run's."""

@@ -15,9 +15,11 @@ from cputrain.record.cell import CellKey
 from cputrain.record.releases import ReleaseSide
 from cputrain.run.failed import CellFailed
 from cputrain.run.session import Session
-from cputrain.sweep.releases import pairing, sides
+from cputrain.sweep.paired import conducted as conductors
+from cputrain.sweep.paired import running
+from cputrain.sweep.releases import pairing
 from cputrain.sweep.releases.chosen import ChosenCell
-from cputrain.sweep.releases.sides import Conducted, Side
+from cputrain.sweep.releases.sides import Side, conduct
 
 pytest.importorskip("threadpoolctl")
 pytest.importorskip("safetensors")
@@ -38,7 +40,7 @@ def conducted(own_root):
     session = Session(id="one", run="one", machine="here", offline=True, model_cap_bytes=0)
     made = []
     for place, label in enumerate("ab"):
-        made.append(Conducted(side(label, root=own_root), session, place))
+        made.append(conduct(side(label, root=own_root), session, place))
     yield made
     for each in made:
         each.close()
@@ -70,13 +72,13 @@ def test_a_side_beside_itself_is_marked_as_noise(conducted):
 
 
 def test_which_side_starts_first_changes_from_pass_to_pass(conducted, monkeypatch):
-    started, start = [], pairing.start
+    started, start = [], running.start
 
     def noted(of, experiment):
-        started.append(of.side.record.label)
+        started.append(of.label)
         return start(of, experiment)
 
-    monkeypatch.setattr(pairing, "start", noted)
+    monkeypatch.setattr(running, "start", noted)
     for number in (1, 2):
         taken = pairing.take(ChosenCell(KEY, (TINY, TINY)), number, (0, 1), conducted)
         assert (taken.reference.commit, taken.worker.commit) == ("aaaa", "bbbb")
@@ -94,12 +96,12 @@ def test_a_worker_that_gives_no_number_is_said_and_the_next_pair_goes_on(conduct
 def test_a_side_whose_interpreter_cannot_start_is_an_error(own_root):
     session = Session(id="two", run="two", machine="here", offline=True)
     with pytest.raises(RunError, match="broken: "):
-        Conducted(side("broken", python=Path("/bin/false"), root=own_root), session, 0)
+        conduct(side("broken", python=Path("/bin/false"), root=own_root), session, 0)
 
 
 def test_a_side_whose_conductor_cannot_be_reached_leaves_none(own_root, monkeypatch):
     session = Session(id="three", run="three", machine="here", offline=True)
-    started, listening = [], sides.Listening
+    started, listening = [], conductors.Listening
 
     def noted(*words):
         started.append(listening(*words))
@@ -108,10 +110,10 @@ def test_a_side_whose_conductor_cannot_be_reached_leaves_none(own_root, monkeypa
     def refused(path):
         raise CellFailed("failed", f"{path}: Connection refused")
 
-    monkeypatch.setattr(sides, "Listening", noted)
-    monkeypatch.setattr(sides, "Lease", refused)
+    monkeypatch.setattr(conductors, "Listening", noted)
+    monkeypatch.setattr(conductors, "Lease", refused)
     with pytest.raises(RunError, match=r"far: .*: Connection refused"):
-        Conducted(side("far", root=own_root), session, 0)
+        conduct(side("far", root=own_root), session, 0)
     (conductor,) = started
     try:
         assert conductor.why_lost() is not None

@@ -1,32 +1,32 @@
-"""Real turns: processes, workers and their records."""
+"""Real turns: conductors, workers beside torch, and their records."""
 
-import os
 import sys
-import threading
-import time
-from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 from settled import settled
 
 pytest.importorskip("torch")
 
-
+from cputrain.record import files
+from cputrain.record.cell import SCHEMA, CellRecord
 from cputrain.results import records
-from cputrain.run import stacks
+from cputrain.run import references, stacks
 from cputrain.run.session import Session
 from cputrain.sweep import plan
+from cputrain.sweep.paired import running
+from cputrain.sweep.paired.conducted import Conducted
 from cputrain.sweep.side_by_side import lineup
 from cputrain.sweep.side_by_side.rounds import Rounds
 
-SMALL = settled(n_layer=1, n_embd=64, seq_len=32, cores=1)
-SMALL = SMALL.but(steps=2, samples=2, tries=1, warm_up_steps=2)
+SMALL = settled(n_layer=1, n_embd=64, seq_len=32, cores=1).but(tries=1, warm_up_steps=2)
 NUMPY = SMALL.but(engine="numpy", attention_backend="manual")
+BAD = NUMPY.but(learning_rate=0.0)
 
 
 def block(**experiments):
-    """One block, by engine."""
+    """One block, by engine; what runs beside them all is called torch."""
     cells = (plan.PlannedCell(("Shape", n, 1), e, None) for n, e in experiments.items())
     return plan.Planned("", "", object, tuple(cells))
 
@@ -34,116 +34,128 @@ def block(**experiments):
 @pytest.fixture
 def run(own_root):
     """A run in a folder of its own."""
-    return made(own_root)
-
-
-def made(root, python=sys.executable, session="one"):
-    told = Session(id=session, run=session, machine="here", offline=True, model_cap_bytes=0)
-    pythons = {stacks.MAIN: Path(python)}
-    return Rounds(root / "output" / "here" / "engines", pythons, told, 3)
+    session = Session(id="one", run="one", machine="here", offline=True, model_cap_bytes=0)
+    conducted = Conducted("main", Path(sys.executable), session)
+    yield Rounds(own_root / "output" / "here" / "engines", {stacks.MAIN: conducted}, 3)
+    conducted.close()
 
 
 def take(run, planned, rounds=1):
-    """The turns taken: engine, status."""
+    """The turns taken: turn, worker, seconds left."""
     told = []
     turns = list(lineup.turns([planned], rounds, seed=3))
     run.take(turns, lambda turn, worker, left: told.append((turn, worker, left)))
     return told
 
 
-def test_two_engines_train_in_turns_and_leave_records(run):
-    planned = block(torch=SMALL, numpy=NUMPY)
-    told = take(run, planned, rounds=2)
+def record(run, name):
+    """The run record of an engine."""
+    return records.read_file(run.folder / f"Shape-{name}-1" / "run.json", "here")
+
+
+def read_references(run):
+    """The workers of torch that others ran beside."""
+    path = run.folder / "Shape-torch-1" / references.FILE
+    return files.read(path, CellRecord, SCHEMA).workers
+
+
+def test_engines_train_beside_one_worker_of_torch_in_each_round(run):
+    told = take(run, block(torch=SMALL, numpy=NUMPY), rounds=2)
     assert [worker.status for _, worker, _ in told] == ["ok"] * 4
-    assert (run.done, run.lost) == (4, {})
+    assert (run.done, run.lost, run.without) == (4, {}, {})
     assert all(left > 0 for _, _, left in told[:-1]) and told[-1][2] == 0
-    places = {}
-    for cell in planned.cells:
-        workers = run.workers(cell)
-        assert [w.turn.round for w in workers] == [1, 2]
-        for worker in workers:
-            assert worker.trained.parameters_moved == worker.trained.parameters
-            assert worker.in_force and len(worker.samples) == 2
-            assert worker.turn.seed == 3
-            places[worker.turn.place] = worker.experiment["runtime"]["engine"]
-        assert not list(run.folder.glob(f"{cell.name}/*.safetensors"))
-    assert [places[i] for i in (1, 2, 3, 4)] == [turn.cell.values[1] for turn, _, _ in told]
-    first = {w.experiment["runtime"]["engine"]: w.first_loss for _, w, _ in told}
-    assert first["torch"] == pytest.approx(first["numpy"], rel=1e-4)
-
-
-def test_a_later_run_counts_its_own_workers_only(run, own_root):
-    planned = block(numpy=NUMPY)
-    take(run, planned)
-    second = made(own_root, session="two")
-    assert second.workers(planned.cells[0]) == []
-    take(second, planned)
-    assert len(second.workers(planned.cells[0])) == len(run.workers(planned.cells[0])) == 1
+    beside = read_references(run)
+    assert len(beside) == 2 and all(w.ok and w.trained.parameters_moved for w in beside)
+    for turn, worker, _ in told:
+        assert worker.forked is False and worker.phases["import_s"] > 0
+        assert worker.turn.seed == 3 and worker.turn.place == turn.place
+        assert worker.reference == beside[turn.round - 1].id != worker.id
+        assert len(worker.pairs) >= running.FEWEST_PAIRS and worker.in_force
+        assert worker.trained.parameters_moved == worker.trained.parameters
+        assert worker.first_loss == pytest.approx(beside[0].first_loss, rel=1e-4)
+    assert {w.experiment["runtime"]["engine"] for w in beside} == {"torch"}
+    for name, places in (("torch", (0, 0)), ("numpy", (0, 1))):
+        assert [w.turn.round for w in record(run, name).workers] == [1, 2]
+        pairs = run.taken["Shape", name, 1]
+        assert [pair.sides for pair in pairs] == [places] * 2
+        assert [pair.reference.id for pair in pairs] == [w.id for w in beside]
+    assert not list(run.folder.rglob("*.safetensors"))
 
 
 def test_an_engine_that_fails_costs_its_own_cells_and_takes_no_more_turns(run):
-    planned = block(numpy=NUMPY, bad=NUMPY.but(learning_rate=0.0))
-    told = take(run, planned, rounds=2)
-    statuses = [(turn.cell.values[1], worker.status) for turn, worker, _ in told]
-    assert sorted(statuses) == [("bad", "failed"), ("numpy", "ok"), ("numpy", "ok")]
-    (lost,) = run.lost.values()
-    assert lost[0] == "failed" and "DidNotTrain" in lost[1]
+    told = take(run, block(torch=SMALL, numpy=NUMPY, bad=BAD), rounds=2)
+    statuses = sorted((turn.cell.values[1], worker.status) for turn, worker, _ in told)
+    assert statuses == [("bad", "failed"), *[("numpy", "ok")] * 2, *[("torch", "ok")] * 2]
+    ((values, lost),) = run.lost.items()
+    assert values[1] == "bad" and lost.status == "failed" and "DidNotTrain" in lost.reason
+    (kept,) = record(run, "bad").workers
+    assert kept.status == "failed" and kept.reason == lost.reason
+
+
+def test_torch_that_does_not_train_costs_all_that_run_beside_it_and_is_asked_once(run):
+    told = take(run, block(torch=SMALL.but(learning_rate=0.0), numpy=NUMPY))
+    assert [worker.status for _, worker, _ in told] == ["failed"] * 2
+    for _, worker, _ in told:
+        assert worker.reason.startswith("the reference beside it: DidNotTrain")
+    assert run.lost == {} and len(run.without) == 2 and run.taken == {}
+    assert not list(run.folder.rglob("run.json"))
+
+
+def test_where_torch_was_killed_the_next_engine_has_another_one(run, monkeypatch):
+    refer, ids = running.refer, []
+
+    def killed_once(of, experiment):
+        reference = refer(of, experiment)
+        ids.append(reference.record.id)
+        if len(ids) == 1:
+            (worker,) = live()
+            worker.kill()
+        return reference
+
+    monkeypatch.setattr(running, "refer", killed_once)
+    first, second = (worker for _, worker, _ in take(run, block(torch=SMALL, numpy=NUMPY)))
+    assert first.status == "failed" and "the reference beside it" in first.reason
+    assert second.status == "ok" and ids[0] != ids[1] == second.reference
+    assert run.lost == {} and run.done == 1
+
+
+def live():
+    """The live workers of this process's conductor."""
+    below = psutil.Process().children(recursive=True)
+    return [each for each in below if "cputrain.worker.job" in " ".join(each.cmdline())]
 
 
 def test_what_the_machine_has_not_is_skipped_with_the_reason(run):
-    ipex = SMALL.but(engine="ipex")
-    planned = block(ipex=ipex, numpy=NUMPY.but(cores=4096))
-    planned = replace(
-        planned, cells=(replace(planned.cells[0], why_not="not built"), planned.cells[1])
-    )
-    told = {turn.cell.values[1]: worker for turn, worker, _ in take_without_guess(run, planned)}
-    assert (told["ipex"].status, told["ipex"].reason) == ("skipped", "not built")
-    assert told["numpy"].status == "skipped" and "4096" in told["numpy"].reason
+    planned = block(torch=SMALL, ipex=SMALL.but(engine="ipex"), numpy=NUMPY)
+    cells = (*planned.cells[:2], plan.PlannedCell(("Shape", "numpy", 1), NUMPY, "not here"))
+    planned = plan.Planned("", "", object, cells)
+    told = {turn.cell.values[1]: worker for turn, worker, _ in take(run, planned, rounds=2)}
+    assert told["torch"].status == "ok"
+    assert (told["numpy"].status, told["numpy"].reason) == ("skipped", "not here")
+    assert told["ipex"].status == "skipped" and "run --ipex" in told["ipex"].reason
+    assert len(run.lost) == 2
 
 
-def take_without_guess(run, planned):
-    """The turns one by one: nothing can be guessed of a cell that cannot be placed."""
-    return [(turn, run.take_turn(turn), 0.0) for turn in lineup.turns([planned], 1, seed=3)]
+def test_a_worker_that_is_killed_is_a_failure_and_leaves_none(run, monkeypatch):
+    take_pairs = running.take_pairs
+
+    def killed(reference, worker):
+        if worker.record.experiment["runtime"]["engine"] == "numpy":
+            max(live(), key=lambda each: each.create_time()).kill()
+        return take_pairs(reference, worker)
+
+    monkeypatch.setattr(running, "take_pairs", killed)
+    told = take(run, block(torch=SMALL, numpy=NUMPY))
+    statuses = {turn.cell.values[1]: worker for turn, worker, _ in told}
+    assert statuses["torch"].status == "ok" and statuses["numpy"].status == "failed"
+    assert "SIGKILL" in statuses["numpy"].reason
+    assert record(run, "numpy").workers[-1].status == "failed"
 
 
-def test_a_process_that_dies_is_a_failure_with_its_last_words(own_root):
-    script = own_root / "python"
-    script.write_text("#!/bin/sh\necho 'Illegal instruction' >&2\nexit 3\n")
-    script.chmod(0o755)
-    run = made(own_root, python=script)
-    ((_, worker, _),) = take(run, block(numpy=NUMPY))
-    assert worker.status == "failed"
-    assert "status 3: Illegal instruction" in worker.reason
-
-
-def test_the_end_of_a_turn_s_process_ends_the_worker_too_and_keeps_what_is_done(run, own_root):
-    take(run, block(numpy=NUMPY))
-    long = NUMPY.but(warm_up_steps=100_000, warm_up_s=100.0)
-    thread = threading.Thread(target=take, args=(run, block(long=long)))
-    thread.start()
-    end = time.monotonic() + 60
-    while not workers_of(own_root):
-        assert time.monotonic() < end, "the worker never started"
-        time.sleep(0.02)
-    run.process._process.kill()
-    thread.join(30)
-    assert not thread.is_alive()
-    while workers_of(own_root):
-        assert time.monotonic() < end, "the worker lives on"
-        time.sleep(0.02)
-    assert run.lost["Shape", "long", 1][0] == "failed" and run.done == 1
-    record = records.read_file(run.folder / "Shape-numpy-1" / "run.json")
-    assert len(record.workers) == 1
-
-
-def workers_of(root):
-    """Workers whose results go below `root`."""
-    wanted, pids = f"CPUTRAIN_ROOT={root}".encode(), []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            environ = (folder / "environ").read_bytes().split(b"\0")
-            if wanted in environ and b"cputrain.worker.job" in (folder / "cmdline").read_bytes():
-                pids.append(int(folder.name))
-        except OSError:
-            continue
-    return [pid for pid in pids if pid != os.getpid()]
+def test_a_record_that_cannot_be_written_is_the_cell_s_failure(run):
+    run.folder.mkdir(parents=True)
+    (run.folder / "Shape-numpy-1").write_text("in the way")
+    turns = take(run, block(torch=SMALL, numpy=NUMPY))
+    told = {turn.cell.values[1]: worker for turn, worker, _ in turns}
+    assert told["torch"].status == "ok" and told["numpy"].status == "failed"
+    assert "directory" in told["numpy"].reason

@@ -1,0 +1,1 @@
+"""Fresh workers beside one another, led by the verb itself: a conductor of each environment."""
