@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from cputrain.analysis.side_by_side.ratios import DISTURBED
 from cputrain.results import engines
 
 pytestmark = pytest.mark.tools
@@ -59,7 +60,7 @@ def test_every_engine_has_its_rows_and_the_failed_one_costs_no_other(side_by_sid
     assert process.returncode == 1, out
     (path,) = side_by_side.folder.glob("result/*/engines.csv")
     rows = engines.read_file(path)
-    assert len(rows) == 5 * len(blocks(rows)), out
+    assert len(rows) == 4 * len(blocks(rows)), out
     places = []
     for row in rows:
         if row["value"] == "broken":
@@ -68,14 +69,19 @@ def test_every_engine_has_its_rows_and_the_failed_one_costs_no_other(side_by_sid
             assert row["status"] == "skipped" and "GiB of memory" in row["reason"]
         else:
             assert (row["status"], row["workers"], row["seed"]) == ("ok", 2, 4)
-            assert row["over_torch_low"] <= row["over_torch"] <= row["over_torch_high"]
+            if DISTURBED in (row["reason"] or ""):  # by tests that run beside this one
+                assert row["over_torch"] is None
+            else:
+                assert row["over_torch_low"] <= row["over_torch"] <= row["over_torch_high"]
+                assert (row["verdict"] is None) == (row["value"] == "torch")
             assert row["last_loss"] < row["first_loss"] and row["import_s"] > 0
             assert row["mfu"] is None or 0 < row["mfu"] < 1
             places += map(int, row["order"].split())
-    assert len(set(places)) == len(places) == 6 * len(blocks(rows))
+    assert len(set(places)) == len(places) == 4 * len(blocks(rows))
     assert len({row["session"] for row in rows if row["session"]}) == 1
-    for line in re.findall(r"^ *\d+/\d+ .* torch again .*$", out, re.MULTILINE):
-        assert "a step" in line and "tokens/s" in line
+    lines = re.findall(r"^ *\d+/\d+ .* (?:torch|numpy) .*$", out, re.MULTILINE)
+    assert len(lines) == len(places), out
+    assert all(re.search(r"a step .* tokens/s +([\d.]+x|-)", line) for line in lines), out
     assert out.count("broken: failed: DidNotTrain") == len(re.findall("^broken:", out, re.M)) > 0
     again = side_by_side.start("export")
     told, _ = again.communicate(timeout=120)

@@ -86,24 +86,27 @@ class Rounds:
             left = sum(
                 took.get(later.cell.values) or guess_s(later.cell.experiment, later.reference)
                 for later in turns[index + 1 :]
-                if later.cell.values not in self.lost
+                if later.cell.values not in self.lost and self._why_not(later) is None
             )
             say(turn, worker, left)
 
     def take_turn(self, turn: PlannedTurn) -> WorkerRecord | Lost:
         """Take one turn; what its run record says, or why there is none."""
-        cell = turn.cell
-        reason = cell.why_not
-        if reason is None and cell.stack not in self.of:
-            reason = stacks.why_elsewhere(cell.experiment, stacks.MAIN)
-        if reason is not None:
-            self.lost[cell.values] = lost = Lost("skipped", reason)
+        if (reason := self._why_not(turn)) is not None:
+            self.lost[turn.cell.values] = lost = Lost("skipped", reason)
             return lost
         try:
             reference = self._reference(turn)
         except CellFailed as failure:
             return self._without(turn, failure)
         return self._pairs(turn, reference)
+
+    def _why_not(self, turn: PlannedTurn) -> str | None:
+        """Why its cell cannot run here; None where it can."""
+        cell = turn.cell
+        if cell.why_not is None and cell.stack not in self.of:
+            return stacks.why_elsewhere(cell.experiment, stacks.MAIN)
+        return cell.why_not
 
     def _reference(self, turn: PlannedTurn) -> Running:
         """Torch's worker of this turn's block, with its record. Raises CellFailed."""

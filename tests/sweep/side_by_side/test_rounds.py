@@ -129,11 +129,15 @@ def test_what_the_machine_has_not_is_skipped_with_the_reason(run):
     planned = block(torch=SMALL, ipex=SMALL.but(engine="ipex"), numpy=NUMPY)
     cells = (*planned.cells[:2], plan.PlannedCell(("Shape", "numpy", 1), NUMPY, "not here"))
     planned = plan.Planned("", "", object, cells)
-    told = {turn.cell.values[1]: worker for turn, worker, _ in take(run, planned, rounds=2)}
+    turns = take(run, planned)
+    told = {turn.cell.values[1]: worker for turn, worker, _ in turns}
     assert told["torch"].status == "ok"
     assert (told["numpy"].status, told["numpy"].reason) == ("skipped", "not here")
     assert told["ipex"].status == "skipped" and "run --ipex" in told["ipex"].reason
     assert len(run.lost) == 2
+    names = [turn.cell.values[1] for turn, _, _ in turns]
+    assert names[-1] != "torch"  # what follows it is skipped, and takes no time
+    assert {left for _, _, left in turns[names.index("torch") :]} == {0}
 
 
 def test_a_worker_that_is_killed_is_a_failure_and_leaves_none(run, monkeypatch):
