@@ -14,8 +14,8 @@ HEAD = (
     *("threads", "engine", "step", "over torch [99 %]", "verdict", "first step", "import"),
     *("memory", "GFLOP/s (mfu)", "tokens/s", "note"),
 )
-BRIEF = ("threads", "engine", "step", "over torch [99 %]", "first step", "import", "memory", "mfu")
-"""What a terminal is wide enough for."""
+BRIEF = ("threads", "engine", "step", "over torch [99 %]", "verdict")
+"""What a terminal of 80 columns is wide enough for."""
 TOLD = ("faster", "slower")
 LONGEST_REASON = 200
 COMMIT_DIGITS = 10
@@ -69,10 +69,7 @@ def brief(row: Row) -> tuple[str, ...]:
         row["value"],
         _text(words.seconds, row["step_s"]),
         _ratio(row),
-        _text(words.seconds, row["first_step_s"]),
-        _text(words.seconds, row["import_s"]),
-        _text(words.size, row["peak_rss_bytes"]),
-        _text(words.percent, row["mfu"]),
+        row["verdict"] or "",
     )
 
 

@@ -71,10 +71,15 @@ def test_a_broken_table_is_one_problem_and_loses_nothing_else(sweep, old, new):
 
 
 def test_a_terminal_shows_every_ratio_whole(tmp_path):
-    console = Console(record=True, width=110, file=io.StringIO())
-    TurnsPrinter(Progress(console), []).table(write(tmp_path)[1])
+    """In the usual 80 columns, also where names are long and an end lies near 1."""
+    console = Console(record=True, width=80, file=io.StringIO())
+    rows = write(tmp_path, **{"native openblas": 1.3, "torch inductor": 1.0})[1]
+    near = {"over_torch": 1.204, "over_torch_low": 1.0043, "verdict": "not told"}
+    rows = [row | near if row["value"] == "native openblas" else row for row in rows]
+    TurnsPrinter(Progress(console), []).table(rows)
     text = console.export_text()
-    assert "…" not in text and re.search(r"numpy .* 0\.7\d*x \[.*\]", text)
+    assert "…" not in text and re.search(r"numpy .* 0\.7\d*x \[.*\] │ faster ", text)
+    assert re.search(r"native openblas .* 1\.204x \[1\.004, .*\] │ not told ", text)
     assert "jax: failed: no | jax" in text
 
 

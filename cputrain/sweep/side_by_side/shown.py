@@ -67,7 +67,8 @@ class TurnsPrinter:
         for shape, of_shape in engines.shapes(rows):
             table = Table(title=shown(shape), title_justify="left")
             for name in engines.BRIEF:
-                justify: Literal["left", "right"] = "left" if name == "engine" else "right"
+                is_word = name in ("engine", "verdict")
+                justify: Literal["left", "right"] = "left" if is_word else "right"
                 table.add_column(shown(name), justify=justify, no_wrap=True)
             for row in of_shape:
                 if row["status"] == "ok":
