@@ -56,7 +56,7 @@ def in_words(name: str) -> str:
 def _cpus(root: Path) -> tuple[int, int] | None:
     """How many CPUs may be used, and how many there are; None where that is all of them."""
     try:
-        online = reading.cpu_list(root, "/sys/devices/system/cpu/online")
+        online = reading.cpu_list(root, reading.ONLINE)
         status = reading.text(root, "/proc/self/status").splitlines()
         fields = dict(each.partition(":")[::2] for each in status)
         allowed = reading.as_list(fields[ALLOWED].strip())
@@ -70,7 +70,7 @@ def _time(root: Path) -> float | None:
     """CPUs' worth of time that a quota leaves, where it is less than there are CPUs to use."""
     try:
         limit = quota.cpu_quota(root)
-        online = len(reading.cpu_list(root, "/sys/devices/system/cpu/online"))
+        online = len(reading.cpu_list(root, reading.ONLINE))
     except reading.Unknown:
         return None
     cpus = _cpus(root)

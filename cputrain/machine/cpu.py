@@ -58,7 +58,7 @@ def cache(level: int, kind: str) -> Callable[[Path], str]:
 
 def online(root: Path) -> topology.Topology:
     """The topology of all CPUs of the machine, whatever this process may use. Raises Unknown."""
-    whole = topology.read_topology(root, reading.cpu_list(root, "/sys/devices/system/cpu/online"))
+    whole = topology.read_topology(root, reading.cpu_list(root, reading.ONLINE))
     if whole.note:
         raise reading.Unknown(whole.note)
     return whole

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path("/")
+ONLINE = "/sys/devices/system/cpu/online"
+"""The list of CPUs that the kernel runs on now."""
 
 
 class Unknown(Exception):

@@ -38,7 +38,7 @@ def held_back(root: Path = reading.ROOT) -> Finding:
 def _cpuset(root: Path) -> Finding:
     """Fewer CPUs than are online; affinity masks have them only, /proc/cpuinfo has all."""
     listed = cpuset.allowed(root)
-    online = reading.cpu_list(root, "/sys/devices/system/cpu/online")
+    online = reading.cpu_list(root, reading.ONLINE)
     if len(reading.as_list(listed)) >= len(online):
         return Finding("ok", f"cpuset: all {len(online)} CPUs")
     text = f"cpuset: CPUs {listed} of {len(online)}; others may be given the same ones"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -97,10 +98,24 @@ def read_topology(root: Path = reading.ROOT, allowed: Collection[int] | None = N
     """The topology of the `allowed` CPUs; None is those of this process's affinity mask.
 
     Where the kernel does not say, each CPU counts as a core of its own and all as one socket,
-    and the notes say so.
+    and the notes say so. Several hundred files of a large machine are read once for each mask:
+    another set of CPUs that are online is what changes them.
     """
-    if allowed is None:
-        allowed = os.sched_getaffinity(0)
+    wanted = frozenset(os.sched_getaffinity(0) if allowed is None else allowed)
+    try:
+        online = reading.text(root, reading.ONLINE)
+    except reading.Unknown:
+        return _read(root, wanted)
+    return _read_once(root, wanted, online)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_once(root: Path, allowed: frozenset[int], online: str) -> Topology:
+    """What was read while the CPUs of the list `online` were."""
+    return _read(root, allowed)
+
+
+def _read(root: Path, allowed: frozenset[int]) -> Topology:
     nodes, efficient = _nodes(root), hybrid.efficiency_cores(root)
     cpus, silent, homeless = [], [], []
     for id in sorted(allowed):

@@ -44,11 +44,17 @@ def test_which_cores_are_the_slow_ones(tree, files, efficient):
     assert tuple(cpu.id for cpu in found if cpu.is_efficient) == efficient
 
 
-def test_the_doctor_says_so(server):
-    def cores():
-        (line,) = [f for f in doctor.findings(server.root, 0.0) if f.text.startswith("cores: ")]
-        return line.text
-
-    assert cores() == "cores: all of one kind"
-    server.put({hybrid.PERFORMANCE: "0-3,8-11", hybrid.EFFICIENCY[0]: "4-7,12-15"})
-    assert cores().startswith("cores: 4 for performance and 4 for efficiency; CpuAffinity and tune")
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "cores: all of one kind"),
+        (
+            {hybrid.PERFORMANCE: "0-3,8-11", hybrid.EFFICIENCY[0]: "4-7,12-15"},
+            "cores: 4 for performance and 4 for efficiency; CpuAffinity and tune",
+        ),
+    ],
+)
+def test_the_doctor_says_so(server, files, said):
+    server.put(files)
+    (line,) = [f for f in doctor.findings(server.root, 0.0) if f.text.startswith("cores: ")]
+    assert line.text.startswith(said)
