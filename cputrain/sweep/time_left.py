@@ -37,7 +37,11 @@ class TimeLeft:
         self._until = until
 
     def begin(self, suites_s: dict[str, float]) -> None:
-        """Draw it for suites that are to run, by key, with the seconds that each may take."""
+        """Draw it for suites that are to run, by key, with the seconds that each may take.
+
+        That of the pass before is taken away: a terminal would keep drawing both.
+        """
+        self.close()
         self._suites_s = dict(suites_s)
         self._done_s = self._took_s = 0.0
         if not self._console.is_terminal:

@@ -81,7 +81,7 @@ def test_every_engine_has_its_rows_and_the_failed_one_costs_no_other(side_by_sid
     assert len({row["session"] for row in rows if row["session"]}) == 1
     lines = re.findall(r"^ *\d+/\d+ .* (?:torch|numpy) .*$", out, re.MULTILINE)
     assert len(lines) == len(places), out
-    assert all(re.search(r"a step .* tokens/s +([\d.]+x|-)", line) for line in lines), out
+    assert all(re.search(r"ms a step +([\d.]+x|-)", line) for line in lines), out
     assert out.count("broken: failed: DidNotTrain") == len(re.findall("^broken:", out, re.M)) > 0
     again = side_by_side.start("export")
     told, _ = again.communicate(timeout=120)

@@ -65,3 +65,23 @@ def test_a_sweep_that_stops_before_its_end_has_the_time_until_then(clock):
     clock.now += 90.0
     left.suite_done("second")
     assert left.suite("third") == 1.0
+
+
+def test_on_a_terminal_there_is_one_bar_and_none_is_left_at_the_end(clock):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=80)
+    left = TimeLeft(console)
+    for number in (1, 2):
+        left.begin({f"of pass {number}": 100.0})
+        left.call()
+        left.suite(f"of pass {number}")
+        left.suite_done(f"of pass {number}")
+        start = len(text.getvalue())
+        console.print("a line")
+        assert text.getvalue()[start:].count("left") == 1
+    left.close()
+    start = len(text.getvalue())
+    console.print("the end")
+    assert "left" not in text.getvalue()[start:]
+    hidden, shown = (text.getvalue().count(f"\x1b[?25{end}") for end in "lh")
+    assert hidden == shown == 2  # the cursor

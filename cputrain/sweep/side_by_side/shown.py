@@ -54,12 +54,9 @@ class TurnsPrinter:
         step_s = statistics.median(worker.step_s)
         ratio = worker.paired_ratio
         over = "       -" if ratio is None else f"{words.ratio(ratio):>8}"
-        rate = worker.work.tokens_per_step / step_s
         flag = "  disturbed" if worker.is_disturbed else ""
         left = f"  about {minutes(left_s)} left" if left_s else ""
-        self.progress.say(
-            f"{head}  {seconds(step_s):>8} a step  {rate:>9,.0f} tokens/s  {over}{flag}{left}"
-        )
+        self.progress.say(f"{head}  {seconds(step_s):>8} a step  {over}{flag}{left}")
 
     def table(self, rows: Sequence[Row]) -> None:
         """The result: a table for each shape; below them why a row has no number."""
