@@ -131,6 +131,9 @@ class Progress:
             self._skipped[cell] = None
         elif event.status != "ok":
             self._fail(cell, event.status, event.reason or "the record gives no reason")
+        elif event.repeats is not None:
+            self._has_number(cell)
+            self.say(f"  {cell:>{self._wide}}  same as {event.repeats}")
         else:
             self._has_number(cell)
             assert event.step_s is not None  # as a worker that is ok has samples
@@ -218,8 +221,6 @@ class Progress:
 
 def _beside(event: WorkerEnded) -> str:
     """What a cell's time is over that of its reference; a baseline's says nothing but noise."""
-    if event.repeats is not None:
-        return f"same as {event.repeats}"
     if event.is_baseline:
         ratio = "baseline"
     else:
