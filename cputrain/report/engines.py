@@ -40,7 +40,7 @@ def opening(rows: Sequence[Row]) -> str:
     apart = [row["over_torch"] for row in beside_itself if row["over_torch"]]
     if apart:
         most = max(max(ratio, 1 / ratio) - 1 for ratio in apart)
-        text += f". {FIRST} is beside itself; it lies up to {words.percent(most)} from it"
+        text += f". Two workers of {FIRST} lie up to {words.percent(most)} apart"
     return text + (" (quick)." if first["mode"] == "quick" else ".")
 
 

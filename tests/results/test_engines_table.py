@@ -100,7 +100,7 @@ def test_the_section_survives_every_export(sweep):
     section = page = sweep.page_of("engines")
     opening = "3 rounds of fresh workers beside torch, in an order shuffled by seed 77"
     assert f"{opening}, at commit ccc" in section
-    assert re.search(r"torch is beside itself; it lies up to [01]\.\d % from it", section)
+    assert re.search(r"Two workers of torch lie up to [01]\.\d % apart\.", section)
     assert "Framework: What trains." in section and "\nFrameworkLarger\n" in section
     lines = re.findall(r"^\| \d \| .*$", section, re.MULTILINE)
     assert len(lines) == 12
@@ -139,7 +139,7 @@ def test_a_table_of_before_engines_were_paired_is_read(tmp_path):
     path.write_text(table.write_csv())
     rows, problems = engines.read(tmp_path / "result", "here")
     assert problems == [] and {row["verdict"] for row in rows} == {None}
-    assert "beside itself" not in shown.opening(rows)
+    assert "Two workers" not in shown.opening(rows)
     assert shown.markdown(rows[2])[3].startswith("0.7")
 
 
