@@ -47,7 +47,7 @@ SCHEMA: dict[str, pl.DataType] = {
 NEEDED = (
     *("machine", "suite", "value", "compute_threads", "status", "reason", "mode", "workers"),
     *("step_s", *RATIO, "first_step_s", "import_s", "peak_rss_bytes", "gflop_per_s", "mfu"),
-    *("tokens_per_s", "seed", "started", "commit", "samples", "disturbed_samples"),
+    *("tokens_per_s", "seed", "started", "commit"),
 )
 """Columns that the page takes; a table of another version may lack others."""
 
